@@ -8,9 +8,8 @@ namespace mlaindex {
 namespace {
 
 Digest finalised(const llvm::BLAKE3& hasher) {
-  Digest digest;
-  hasher.final(llvm::MutableArrayRef<std::uint8_t>(digest.data(), digest.size()));
-  return digest;
+  llvm::BLAKE3 copy = hasher;  // final() is not const in every LLVM
+  return copy.final<std::tuple_size_v<Digest>>();
 }
 
 }  // namespace
