@@ -1,0 +1,82 @@
+// How it is done: tile, warp roles, registers, shared and tensor memory of one kernel.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generator/base/result.h"
+#include "generator/spec.h"
+
+namespace mlaindex {
+
+// A warp role. Registers are per thread, as granted by setmaxnreg to whole warpgroups.
+struct WarpRole {
+  std::string name;
+  int first_warp = 0;
+  int num_warps = 0;
+  int registers = 0;
+};
+
+// A region of dynamic shared memory, from its start.
+struct SharedRegion {
+  std::string name;
+  int offset = 0;
+  int bytes = 0;
+  std::string contents;
+};
+
+// Columns of tensor memory (sm_100a).
+struct TensorMemoryRegion {
+  std::string name;
+  int first_column = 0;
+  int num_columns = 0;
+};
+
+// How the rows of the resident Q tile are ordered.
+enum class ColumnOrder {
+  head_major,   // row = head * tokens + token: neighbouring columns are different tokens
+  token_major,  // row = token * padded_heads + head
+};
+
+struct Plan {
+  std::string name;           // "q_resident", "seed"
+  std::string family;         // "q_resident"
+  std::string template_path;  // below templates/
+  std::string why;            // one sentence for a person
+  ColumnOrder column_order = ColumnOrder::head_major;
+
+  int padded_heads = 0;
+  int tokens_per_block = 0;   // tokens resident in one CTA
+  int column_groups = 0;      // Q tiles in one CTA, mma_n columns each
+  int tile_keys = 0;          // keys a ring stage holds
+  int mma_m = 0, mma_n = 0, mma_k = 0;
+  int key_stages = 0;
+  int accumulator_stages = 0;
+  bool k_scale_by_tma = false;  // through the key ring; else read from global memory
+
+  int num_threads = 0;
+  int ctas_per_sm = 0;
+  std::vector<WarpRole> roles;
+  std::vector<SharedRegion> shared;
+  std::vector<TensorMemoryRegion> tensor_memory;
+  int tensor_memory_columns = 0;  // allocated: a power of two
+
+  int shared_bytes() const noexcept;                  // dynamic shared memory of a CTA
+  const SharedRegion& region(std::string_view name) const;  // must exist
+};
+
+// The names of the plans of an arch, the default one first.
+std::vector<std::string> plan_names(Arch arch);
+
+// The plan of that name for a valid spec. An unknown name is invalid_argument with the allowed ones.
+Result<Plan> make_plan(const Spec& spec, std::string_view name);
+
+// Refuses a plan that cannot run: shared memory, tensor memory columns, register pool, MMA shape,
+// box limits. unsupported_shape with the limit, what the plan needs and what the arch has.
+Status check_plan(const Plan& plan, Arch arch);
+
+// The name of the kernel in the emitted source, its PTX and its cubin.
+std::string kernel_name(const Spec& spec, const Plan& plan);
+
+}  // namespace mlaindex
