@@ -1,0 +1,40 @@
+#include "generator/ptx/pipeline.h"
+
+#include <string>
+
+#include "generator/ptx/facts_pass.h"
+#include "generator/ptx/resource_gate.h"
+
+namespace mlaindex::ptx {
+
+Pipeline& Pipeline::add(std::unique_ptr<const Pass> pass) {
+  passes_.push_back(std::move(pass));
+  return *this;
+}
+
+Status Pipeline::run(Artifact& artifact, const PassContext& context) const {
+  for (const auto& pass : passes_) {
+    Status status = pass->run(artifact, context);
+    if (status) continue;
+    Error error = status.error();
+    error.message = std::string(pass->name()) + ": " + error.message;
+    return error;
+  }
+  return {};
+}
+
+Digest Pipeline::digest() const {
+  DigestBuilder builder;
+  for (const auto& pass : passes_) builder.add(pass->name(), std::to_string(pass->version()));
+  return builder.finish();
+}
+
+Pipeline default_pipeline() {
+  Pipeline pipeline;
+  pipeline.add(std::make_unique<FactsPass>()).add(std::make_unique<ResourceGate>());
+  return pipeline;
+}
+
+Digest pipeline_digest() { return default_pipeline().digest(); }
+
+}  // namespace mlaindex::ptx
