@@ -1,0 +1,66 @@
+// Where scores are computed: a GPU, the emulator, or the CPU reference, behind one interface.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "generator/base/result.h"
+#include "runtime/config.h"
+#include "runtime/error_bound.h"
+#include "runtime/kernel_store.h"
+#include "runtime/score_problem.h"
+
+namespace mlaindex {
+
+struct RunOptions {
+  std::string plan_name;  // empty: the default plan
+  int timed_runs = 0;     // extra runs, timed one by one, for kernel_milliseconds
+
+  // Surround every device buffer with a byte pattern and fail the run if a byte of it changed.
+  bool guard_zones = false;
+};
+
+struct ScoreRun {
+  std::string device;                         // "cuda:0 (NVIDIA H200, sm_90a)"
+  AccumulationModel accumulation = exact_accumulation;  // what check_scores should allow
+  std::optional<KernelLookup> kernel;         // absent on the CPU and where nothing was launched
+  std::optional<double> kernel_milliseconds;  // of one launch; the median when timed_runs > 0
+};
+
+// For one thread at a time.
+class Device {
+ public:
+  Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  virtual std::string name() const = 0;
+
+  // The scores of the problem into host memory. Bytes that the contract leaves untouched keep the
+  // value that the buffer had.
+  virtual Result<ScoreRun> score(const ScoreProblem& problem, ScoreBuffer scores,
+                                 const RunOptions& options) = 0;
+};
+
+// Opens the emulator of an arch. Passed in by the program, so that this library does not depend on
+// the emulator.
+using EmulatorFactory = std::function<Result<std::unique_ptr<Device>>(KernelStore&, Arch)>;
+
+struct DeviceRequest {
+  std::string name = "auto";  // auto, cuda:N, emulator or cpu
+  std::optional<Arch> arch;   // of the emulator (default sm_90a); a GPU must be of it when given
+  EmulatorFactory emulator;   // empty: this program has none
+};
+
+struct OpenedDevice {
+  std::unique_ptr<Device> device;
+  std::string note;  // under auto, why a better device was passed over; else empty
+};
+
+// auto is cuda:0, else the emulator, else the CPU. The store must outlive the device.
+Result<OpenedDevice> open_device(const DeviceRequest& request, KernelStore& store, const Config& config);
+
+}  // namespace mlaindex
