@@ -1,0 +1,49 @@
+// What the environment and the caller set: read once, printable, never read again.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/log.h"
+
+namespace mlaindex {
+
+struct Config {
+  std::filesystem::path cache_dir;    // absolute or relative to the working directory; empty: memory only
+  std::string cache_dir_origin;       // "MLAINDEX_JIT_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "option" or why there is none
+  bool cache_enabled = true;          // false: neither read nor written
+  LogLevel log_level = LogLevel::warn;
+  std::string nvrtc_path;             // of libnvrtc; empty: searched for
+  std::string cuda_driver_path;       // of libcuda; empty: libcuda.so.1
+  bool nvrtc_cache = true;            // false: NVRTC's own disk cache is not used (12.9 and later have one)
+  std::vector<std::filesystem::path> toolkit_dirs;  // CUDA_HOME, CUDA_PATH
+  std::vector<std::string> warnings;  // unknown names and bad values, for the caller to log
+
+  // An explicit choice, such as --cache-dir: wins over the environment.
+  void use_cache_dir(std::filesystem::path directory);
+  // The cache is on and has a place.
+  bool has_disk_cache() const noexcept { return cache_enabled && !cache_dir.empty(); }
+};
+
+// Value of an environment variable, or nullptr.
+using GetEnvironment = std::function<const char*(const char* name)>;
+
+// `environment_names` are the names of all variables: those that start with MLAINDEX_JIT_ and are
+// unknown become warnings, as do bad values, which leave the default. Never fails.
+Config config_from_environment(const GetEnvironment& get, const std::vector<std::string>& environment_names);
+
+// Of this process.
+Config config_from_environment();
+
+// One setting, for `doctor`.
+struct ConfigRow {
+  std::string variable;  // "MLAINDEX_JIT_CACHE_DIR"
+  std::string value;     // in effect, as text
+  std::string meaning;   // what it sets and what is allowed
+};
+
+std::vector<ConfigRow> describe(const Config& config);
+
+}  // namespace mlaindex

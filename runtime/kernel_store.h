@@ -1,0 +1,84 @@
+// Compiled kernels: from memory, from the disk cache, or compiled now.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generator/base/result.h"
+#include "generator/plan.h"
+#include "generator/ptx/cubin_facts.h"
+#include "generator/spec.h"
+#include "runtime/compile.h"
+#include "runtime/config.h"
+#include "runtime/file.h"
+#include "runtime/log.h"
+
+namespace mlaindex {
+
+enum class KernelOrigin { memory, disk, compiled };
+
+std::string_view kernel_origin_name(KernelOrigin origin) noexcept;
+
+// How long one step of a lookup took. Steps: "cache_read", "generate", "compile" (NVRTC), "passes",
+// "cache_write".
+struct StepTime {
+  std::string step;
+  double milliseconds = 0;
+};
+
+struct CompiledKernel {
+  Spec spec;
+  Plan plan;
+  std::string kernel_name;
+  std::string key;     // 64 hex digits
+  std::string source;  // CUDA text; empty when the kernel came from disk
+  std::string ptx;
+  std::string cubin;
+  ptx::KernelFacts facts;
+};
+
+struct KernelLookup {
+  std::shared_ptr<const CompiledKernel> kernel;
+  KernelOrigin origin = KernelOrigin::memory;
+  std::vector<StepTime> steps;  // taken by this call: none when the kernel was in memory
+};
+
+struct KernelCounters {
+  std::uint64_t hit_memory = 0;
+  std::uint64_t waited = 0;        // for another thread that was making the same kernel
+  std::uint64_t hit_disk = 0;
+  std::uint64_t compiled = 0;
+  std::uint64_t failed = 0;        // lookups that ended in an error
+  std::uint64_t quarantined = 0;   // damaged cache files moved aside
+  std::uint64_t store_failed = 0;  // kernels that could not be written to disk
+};
+
+// Thread-safe. Each kernel is made once in the process, however many threads ask; a failure is not
+// remembered, so a later call tries again. No fault of the disk cache fails a lookup: it costs a
+// warning and a compile.
+class KernelStore {
+ public:
+  // Opens the cache directory of `config`, or says once why it works in memory only.
+  KernelStore(Config config, Log log);
+  // The same over another compiler and other file calls, for tests.
+  KernelStore(Config config, Log log, std::unique_ptr<Compiler> compiler, FileSystem files);
+  ~KernelStore();
+  KernelStore(KernelStore&&) noexcept;
+  KernelStore& operator=(KernelStore&&) noexcept;
+
+  // An empty plan name is the route's choice for the spec. Errors: unsupported_shape,
+  // invalid_argument (unknown plan), no_nvrtc, compile_failed, rejected_by_pass.
+  Result<KernelLookup> get(const Spec& spec, std::string_view plan_name = {});
+
+  KernelCounters counters() const noexcept;
+  const Config& config() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mlaindex
