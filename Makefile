@@ -1,0 +1,49 @@
+# The front door. `make run` and `make test` do everything on a bare Debian 12; see README.md.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+BUILD := build
+JOBS ?= $(shell nproc)
+TEST_JOBS ?= 2
+
+EXAMPLE := $(BUILD)/example/glm.safetensors
+CACHE := $(BUILD)/cache
+
+.PHONY: help setup configure build run test bundle clean distclean
+
+help:
+	@echo "make run     set up, build, then score an example case and check it"
+	@echo "make test    set up, build, then run every test"
+	@echo "make build   build/mlaindex, build/libmlaindex_jit.a, build/libmlaindex_jit.so"
+	@echo "make bundle  build/bundle and build/bundle.tar.gz, for another machine"
+	@echo "make setup   only install what is missing"
+	@echo "make clean   remove what was built; distclean also removes the downloaded NVRTC"
+
+setup:
+	@scripts/setup.sh $(BUILD)
+
+# Ninja runs CMake again by itself when a CMake file changes.
+configure: setup
+	@test -e $(BUILD)/build.ninja || cmake --preset release
+
+build: configure
+	@cmake --build $(BUILD) --parallel $(JOBS)
+
+run: build
+	@mkdir -p $(dir $(EXAMPLE))
+	$(BUILD)/mlaindex make-case $(EXAMPLE) --tokens 96 --keys 1024 --heads 32 --depth 128 --mask ragged_causal --seed 1
+	$(BUILD)/mlaindex score $(EXAMPLE) --check --device auto --cache-dir $(CACHE)
+
+test: build
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(TEST_JOBS)
+
+bundle: build
+	@scripts/bundle.sh $(BUILD)
+
+clean:
+	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name nvrtc -exec rm -rf {} +
+
+distclean:
+	@rm -rf $(BUILD)

@@ -1,0 +1,14 @@
+# MLAINDEX_JIT_SANITIZE: a list for -fsanitize (the presets asan and tsan), or empty. A report ends
+# the program, so that a test cannot pass over it.
+set(MLAINDEX_JIT_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread; empty for none")
+if(MLAINDEX_JIT_SANITIZE)
+  set(sanitizer_options -fsanitize=${MLAINDEX_JIT_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  add_compile_options(${sanitizer_options})
+  add_link_options(${sanitizer_options})
+  # g++ 12 sees uninitialised reads in its own instrumentation of <regex> and <variant>.
+  add_compile_options(-Wno-maybe-uninitialized)
+else()
+  # The runtime of the compiler travels with what is built; sanitizers bring their own.
+  add_link_options(-static-libstdc++ -static-libgcc)
+endif()
