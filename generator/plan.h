@@ -57,13 +57,14 @@ struct Plan {
 
   int num_threads = 0;
   int ctas_per_sm = 0;
+  int entry_registers = 0;  // per thread at launch; roles with another number reallocate
   std::vector<WarpRole> roles;
   std::vector<SharedRegion> shared;
   std::vector<TensorMemoryRegion> tensor_memory;
   int tensor_memory_columns = 0;  // allocated: a power of two
 
   int shared_bytes() const noexcept;                  // dynamic shared memory of a CTA
-  const SharedRegion& region(std::string_view name) const;  // must exist
+  const SharedRegion* region(std::string_view region_name) const noexcept;  // null: the plan has none
 };
 
 // The names of the plans of an arch, the default one first.

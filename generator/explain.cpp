@@ -1,0 +1,52 @@
+#include "generator/explain.h"
+
+#include <fmt/format.h>
+
+namespace mlaindex {
+
+std::string explain(const Spec& spec, const Plan& plan) {
+  const ArchLimits& limits = arch_limits(spec.arch);
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format("{:<10} {}\n", label, value);
+  };
+
+  line("spec", to_string(spec));
+  line("plan", fmt::format("{}: {}", plan.name, plan.why));
+  line("kernel", kernel_name(spec, plan));
+  text += '\n';
+  line("tile", fmt::format("{} keys x {} columns, {} bytes deep: {} MMA step(s) of {} x {} x {}", plan.mma_m, plan.mma_n,
+                           spec.depth, spec.depth / plan.mma_k, plan.mma_m, plan.mma_n, plan.mma_k));
+  line("columns", fmt::format("{} token(s) x {} heads{}, {}", plan.mma_n / plan.padded_heads, plan.padded_heads,
+                              plan.padded_heads == spec.num_heads
+                                  ? ""
+                                  : fmt::format(" ({} and {} of zero weight)", spec.num_heads,
+                                                plan.padded_heads - spec.num_heads),
+                              plan.column_order == ColumnOrder::head_major ? "heads outermost" : "tokens outermost"));
+  line("block", fmt::format("{} token(s) a CTA in {} group(s) of columns; grid: token blocks x key parts",
+                            plan.tokens_per_block, plan.column_groups));
+  line("ring", fmt::format("{} stages of {} keys; k_scale {}", plan.key_stages, plan.tile_keys,
+                           plan.k_scale_by_tma ? "travels with the keys" : "read from global memory"));
+  line("threads", fmt::format("{} a CTA, {} CTA(s) an SM, {} registers at entry", plan.num_threads, plan.ctas_per_sm,
+                              plan.entry_registers));
+  for (const WarpRole& role : plan.roles) {
+    const std::string warps = role.num_warps == 1
+                                  ? fmt::format("warp {}", role.first_warp)
+                                  : fmt::format("warps {}-{}", role.first_warp, role.first_warp + role.num_warps - 1);
+    const bool idle = role.name == "-inf fill" && spec.fill == Fill::none;
+    line("", fmt::format("{:<12} {:>3} registers  {}", warps, role.registers, idle ? "idle (no fill asked)" : role.name));
+  }
+  line("shared", fmt::format("{} bytes of {}", plan.shared_bytes(), limits.shared_bytes_per_cta));
+  for (const SharedRegion& region : plan.shared) {
+    line("", fmt::format("{:>6} +{:<6} {}: {}", region.offset, region.bytes, region.name, region.contents));
+  }
+  if (plan.tensor_memory_columns > 0) {
+    line("tensor", fmt::format("{} columns of {}", plan.tensor_memory_columns, limits.tensor_memory_columns));
+    for (const TensorMemoryRegion& region : plan.tensor_memory) {
+      line("", fmt::format("{:>6} +{:<6} {}", region.first_column, region.num_columns, region.name));
+    }
+  }
+  return text;
+}
+
+}  // namespace mlaindex

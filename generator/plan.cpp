@@ -1,0 +1,175 @@
+#include "generator/plan.h"
+
+#include <fmt/format.h>
+
+namespace mlaindex {
+namespace {
+
+constexpr int columns_per_group = 128;  // N of every MMA: the heads of 128 / padded_heads tokens
+constexpr int barrier_bytes = 8;
+constexpr int range_bytes = 8;          // VisibleRange: two i32
+constexpr int swizzle_alignment = 1024; // keeps the base offset of operand descriptors zero
+
+// Appends a region at the next multiple of `alignment`.
+void append(Plan& plan, std::string name, int bytes, int alignment, std::string contents) {
+  const int offset = (plan.shared_bytes() + alignment - 1) / alignment * alignment;
+  plan.shared.push_back({std::move(name), offset, bytes, std::move(contents)});
+}
+
+Plan common_plan(const Spec& spec) {
+  Plan plan;
+  plan.family = "q_resident";
+  plan.padded_heads = padded_heads(spec.num_heads);
+  plan.mma_n = columns_per_group;
+  plan.mma_k = 32;
+  return plan;
+}
+
+// Sum of the Q tiles and the key ring, the swizzled part that every plan starts with.
+void append_operands(Plan& plan, const Spec& spec) {
+  append(plan, "q", plan.column_groups * columns_per_group * spec.depth, swizzle_alignment,
+         fmt::format("{} tile(s) of {} columns x {} bytes, swizzled", plan.column_groups, columns_per_group, spec.depth));
+  append(plan, "keys", plan.key_stages * plan.tile_keys * spec.depth, swizzle_alignment,
+         fmt::format("{} stages of {} keys x {} bytes, swizzled", plan.key_stages, plan.tile_keys, spec.depth));
+}
+
+Plan sm90_q_resident(const Spec& spec) {
+  Plan plan = common_plan(spec);
+  plan.name = "q_resident";
+  plan.template_path = "sm90/q_resident.cu";
+  plan.why =
+      "512 resident columns read each key tile once; four math warpgroups share one key ring "
+      "without an order among them, so wgmma of one runs under the fold of the others";
+  plan.column_order = ColumnOrder::head_major;
+  plan.column_groups = 4;
+  plan.tokens_per_block = plan.column_groups * columns_per_group / plan.padded_heads;
+  plan.tile_keys = plan.mma_m = 64;
+  plan.key_stages = 8;
+  plan.accumulator_stages = 1;
+  plan.num_threads = 128 * (plan.column_groups + 1);
+  plan.ctas_per_sm = 1;
+  plan.entry_registers = 96;
+  plan.roles = {{"math: wgmma, fold, store", 0, 16, 112},
+                {"TMA producer", 16, 1, 32},
+                {"-inf fill", 17, 3, 32}};
+  append_operands(plan, spec);
+  append(plan, "ranges", plan.tokens_per_block * range_bytes, 16, "visible [begin, end) of each token");
+  append(plan, "barriers", (2 * plan.key_stages + 1) * barrier_bytes, 8, "key full and empty, Q full");
+  return plan;
+}
+
+// What both sm_100a plans share: 256 threads, one Q tile, two accumulator stages.
+Plan sm100_common(const Spec& spec) {
+  Plan plan = common_plan(spec);
+  plan.column_groups = 1;
+  plan.tokens_per_block = columns_per_group / plan.padded_heads;
+  plan.accumulator_stages = 2;
+  plan.num_threads = 256;
+  plan.tensor_memory_columns = plan.accumulator_stages * columns_per_group;
+  for (int stage = 0; stage < plan.accumulator_stages; ++stage) {
+    plan.tensor_memory.push_back({fmt::format("accumulator {}", stage), stage * columns_per_group, columns_per_group});
+  }
+  return plan;
+}
+
+void append_bookkeeping(Plan& plan) {
+  append(plan, "ranges", plan.tokens_per_block * range_bytes, 16, "visible [begin, end) of each token");
+  append(plan, "barriers", (2 * plan.key_stages + 2 * plan.accumulator_stages + 1) * barrier_bytes, 8,
+         "key full and empty, accumulator full and empty, Q full");
+  append(plan, "tensor_memory_slot", 4, 8, "address of the allocation");
+}
+
+Plan sm100_q_resident(const Spec& spec) {
+  Plan plan = sm100_common(spec);
+  plan.name = "q_resident";
+  plan.template_path = "sm100/q_resident.cu";
+  plan.why =
+      "one thread owns a key of a 128-key tile, so the head sum needs no shuffle and folds two "
+      "heads an instruction; two CTAs an SM hide each other's start";
+  plan.column_order = ColumnOrder::token_major;
+  plan.tile_keys = plan.mma_m = 128;
+  plan.key_stages = 5;
+  plan.k_scale_by_tma = true;
+  plan.ctas_per_sm = 2;
+  plan.entry_registers = 128;
+  plan.roles = {{"math: fold, store", 0, 4, 208},
+                {"MMA issue, tensor memory", 4, 1, 48},
+                {"TMA producer", 5, 1, 48},
+                {"-inf fill", 6, 2, 48}};
+  append_operands(plan, spec);
+  const int scale_stage = (4 * (plan.tile_keys + 4) + 127) / 128 * 128;
+  append(plan, "k_scale", plan.key_stages * scale_stage, 128,
+         fmt::format("{} stages of {} f32", plan.key_stages, plan.tile_keys + 4));
+  append(plan, "weights", columns_per_group * 4, 16, "half of q_scale, by column");
+  append_bookkeeping(plan);
+  return plan;
+}
+
+Plan sm100_seed(const Spec& spec) {
+  Plan plan = sm100_common(spec);
+  plan.name = "seed";
+  plan.template_path = "sm100/seed.cu";
+  plan.why =
+      "the first plan of the project, the yardstick of later ones: 64-key tiles, an 8-deep ring, "
+      "k_scale gathered from global memory";
+  plan.column_order = ColumnOrder::head_major;
+  plan.tile_keys = plan.mma_m = 64;
+  plan.key_stages = 8;
+  plan.ctas_per_sm = 1;
+  plan.entry_registers = 255;
+  plan.roles = {{"math: fold, store", 0, 4, 255},
+                {"MMA issue, tensor memory", 4, 1, 255},
+                {"TMA producer", 5, 1, 255},
+                {"-inf fill", 6, 2, 255}};
+  append_operands(plan, spec);
+  append_bookkeeping(plan);
+  return plan;
+}
+
+struct NamedPlan {
+  Arch arch;
+  const char* name;
+  Plan (*make)(const Spec&);
+};
+
+constexpr NamedPlan named_plans[] = {{Arch::sm_90a, "q_resident", sm90_q_resident},
+                                     {Arch::sm_100a, "q_resident", sm100_q_resident},
+                                     {Arch::sm_100a, "seed", sm100_seed}};
+
+}  // namespace
+
+int Plan::shared_bytes() const noexcept {
+  return shared.empty() ? 0 : shared.back().offset + shared.back().bytes;
+}
+
+const SharedRegion* Plan::region(std::string_view region_name) const noexcept {
+  for (const SharedRegion& candidate : shared) {
+    if (candidate.name == region_name) return &candidate;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> plan_names(Arch arch) {
+  std::vector<std::string> names;
+  for (const NamedPlan& plan : named_plans) {
+    if (plan.arch == arch) names.push_back(plan.name);
+  }
+  return names;
+}
+
+Result<Plan> make_plan(const Spec& spec, std::string_view name) {
+  if (Status valid = validate(spec); !valid) return valid.error();
+  for (const NamedPlan& plan : named_plans) {
+    if (plan.arch == spec.arch && plan.name == name) return plan.make(spec);
+  }
+  return Error{ErrorCode::invalid_argument, fmt::format("no plan '{}' for {}", name, arch_name(spec.arch)),
+               fmt::format("allowed: {}", fmt::join(plan_names(spec.arch), ", "))};
+}
+
+std::string kernel_name(const Spec& spec, const Plan& plan) {
+  return fmt::format("mlaindex_score_{}_{}_h{}_d{}_{}_{}{}", arch_name(spec.arch), plan.name, spec.num_heads,
+                     spec.depth, mask_name(spec.mask), score_type_name(spec.score_type),
+                     spec.fill == Fill::none ? "" : "_filled");
+}
+
+}  // namespace mlaindex

@@ -1,0 +1,89 @@
+// Which keys a token sees: [begin, end), clamped to the keys that exist and to the width of the
+// output. An empty range is [0, 0).
+#pragma once
+#include "common/arguments.cuh"
+
+struct VisibleRange {
+  int begin;
+  int end;
+};
+
+__device__ __forceinline__ VisibleRange clamped_range(long long begin, long long end, const ScoreArguments& args) {
+  const long long last = args.num_keys < args.num_columns ? args.num_keys : args.num_columns;
+  begin = begin < 0 ? 0 : begin;
+  end = end > last ? last : end;
+  if (begin >= end) return {0, 0};
+  return {static_cast<int>(begin), static_cast<int>(end)};
+}
+
+#if MASK_RAGGED
+// The token belongs to the last request whose queries start at or before it. Offsets are read by
+// bisection, so the time is bounded whatever they hold.
+__device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
+  int low = 0;
+  int high = args.num_requests;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (args.query_offsets[middle] <= token) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const int request = low - 1;
+  if (request < 0 || token >= args.query_offsets[request + 1]) return {0, 0};
+  const long long first_key = args.key_offsets[request];
+  long long count = args.key_offsets[request + 1] - first_key;
+#if MASK_CAUSAL
+  count -= static_cast<long long>(args.query_offsets[request + 1]) - 1 - token;  // later tokens of the request
+#endif
+  return clamped_range(first_key, first_key + count, args);
+}
+#elif MASK_RANGES
+__device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
+  return clamped_range(args.row_start[token], args.row_end[token], args);
+}
+#else
+__device__ __forceinline__ VisibleRange visible_range(int, const ScoreArguments& args) {
+  return clamped_range(0, args.num_keys, args);
+}
+#endif
+
+// Thread t of the CTA finds the range of token first_token + t; tokens past the last are empty.
+// A CTA barrier must follow.
+__device__ __forceinline__ void find_visible_ranges(VisibleRange* ranges, int first_token, const ScoreArguments& args) {
+  const int token = first_token + threadIdx.x;
+  if (threadIdx.x < TOKENS_PER_BLOCK) {
+    ranges[threadIdx.x] = token < args.num_tokens ? visible_range(token, args) : VisibleRange{0, 0};
+  }
+}
+
+// The smallest range that covers count ranges, found by a whole warp. Empty: begin > end.
+__device__ __forceinline__ VisibleRange covering_range(const VisibleRange* ranges, int count) {
+  int begin = 0x7fffffff;
+  int end = 0;
+  for (int i = threadIdx.x % 32; i < count; i += 32) {
+    const VisibleRange range = ranges[i];
+    if (range.begin < range.end) {
+      begin = min(begin, range.begin);
+      end = max(end, range.end);
+    }
+  }
+  return {__reduce_min_sync(0xffffffff, begin), __reduce_max_sync(0xffffffff, end)};
+}
+
+// The key tiles of this CTA: its share, by blockIdx.y, of the tiles that its tokens see.
+struct KeyTiles {
+  int first;
+  int count;
+};
+
+__device__ __forceinline__ KeyTiles key_tiles_of_block(VisibleRange range) {
+  if (range.begin >= range.end) return {0, 0};
+  const int first = range.begin / TILE_KEYS;
+  const int last = (range.end - 1) / TILE_KEYS + 1;
+  const int share = (last - first + gridDim.y - 1) / gridDim.y;
+  const long long mine = first + static_cast<long long>(share) * blockIdx.y;
+  if (mine >= last) return {0, 0};
+  return {static_cast<int>(mine), min(share, last - static_cast<int>(mine))};
+}

@@ -1,0 +1,167 @@
+// Scores of a block of tokens against a stream of keys, on Blackwell.
+//
+// S^T = K Q^T: a tile of 128 keys is the M side, 128 (token, head) columns are the N side. Q of the
+// block stays in shared memory; keys and their scales stream through a TMA ring; accumulators
+// alternate between two stages of tensor memory, so the MMA of one tile runs under the fold of the
+// other. One thread owns a key. Two CTAs share an SM.
+//
+//   warps 0-3: math. warp 4: issues the MMAs, owns tensor memory. warp 5: TMA. warps 6, 7: fill.
+#include "sm100/q_resident_plan.cuh"
+#include "common/arguments.cuh"
+#include "common/mbarrier.cuh"
+#include "common/row_fold.cuh"
+#include "common/tma.cuh"
+#include "common/visible_range.cuh"
+#if FILL_NEGATIVE_INFINITY
+#include "common/fill.cuh"
+#endif
+#include "sm100/load_rows.cuh"
+#include "sm100/tcgen05.cuh"
+
+constexpr int MATH_WARPS = 4;
+constexpr int MMA_WARP = 4;
+constexpr int TMA_WARP = 5;
+constexpr int FILL_WARP = 6;
+constexpr int Q_BYTES = MMA_N * DEPTH;
+constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
+constexpr int SCALE_BOX = TILE_KEYS + 4;      // floats: the map's base may lie up to 3 floats before k_scale
+constexpr int SCALE_STAGE_BYTES = (SCALE_BOX * 4 + 127) / 128 * 128;
+
+extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
+KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
+            const __grid_constant__ TensorMap k_scale_map, const __grid_constant__ ScoreArguments args) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const u32 q_tile = shared_address(shared + Q_OFFSET);
+  const u32 key_ring = shared_address(shared + KEYS_OFFSET);
+  const u32 scale_ring = shared_address(shared + K_SCALE_OFFSET);
+  float* const staged_weights = reinterpret_cast<float*>(shared + WEIGHTS_OFFSET);
+  VisibleRange* const ranges = reinterpret_cast<VisibleRange*>(shared + RANGES_OFFSET);
+  u32* const tensor_memory_slot = reinterpret_cast<u32*>(shared + TENSOR_MEMORY_SLOT_OFFSET);
+  const u32 key_full = shared_address(shared + BARRIERS_OFFSET);        // [KEY_STAGES]: keys and scales have landed
+  const u32 key_empty = key_full + 8 * KEY_STAGES;                      // [KEY_STAGES]: the MMA and the scale readers are done
+  const u32 accumulator_full = key_empty + 8 * KEY_STAGES;              // [ACCUMULATOR_STAGES]: the MMA is complete
+  const u32 accumulator_empty = accumulator_full + 8 * ACCUMULATOR_STAGES;  // [ACCUMULATOR_STAGES]: the math warps have read it
+  const u32 q_full = accumulator_empty + 8 * ACCUMULATOR_STAGES;
+
+  // The last tokens of a causal batch see the most keys: they start first.
+  const int first_token = (gridDim.x - 1 - blockIdx.x) * TOKENS_PER_BLOCK;
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
+  const int lane = threadIdx.x % 32;
+
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < KEY_STAGES; ++stage) {
+      mbarrier_init(key_full + 8 * stage, 1);
+      mbarrier_init(key_empty + 8 * stage, 1 + MATH_WARPS);
+    }
+    for (int stage = 0; stage < ACCUMULATOR_STAGES; ++stage) {
+      mbarrier_init(accumulator_full + 8 * stage, 1);
+      mbarrier_init(accumulator_empty + 8 * stage, MATH_WARPS);
+    }
+    mbarrier_init(q_full, 1);
+    mbarrier_init_fence();
+  }
+  find_visible_ranges(ranges, first_token, args);
+  stage_half_weights(staged_weights, first_token, args);
+  if (warp == MMA_WARP) {
+    tensor_memory_allocate(shared_address(tensor_memory_slot), TENSOR_MEMORY_COLUMNS);
+    tensor_memory_fence_before_barrier();
+  }
+  __syncthreads();
+  tensor_memory_fence_after_barrier();
+  const u32 accumulators = *tensor_memory_slot;
+  const KeyTiles tiles = key_tiles_of_block(covering_range(ranges, TOKENS_PER_BLOCK));
+
+  if (warp >= MATH_WARPS) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS));
+    if (warp == TMA_WARP) {
+      if (tiles.count > 0 && elect_one()) {
+        prefetch_tensor_map(k_map);
+        mbarrier_arrive_expect_bytes(q_full, Q_BYTES);
+        tma_load_3d(q_tile, q_map, q_full, 0, 0, first_token);
+        RingCursor ring;
+        for (int i = 0; i < tiles.count; ++i) {
+          const int tile_key = (tiles.first + i) * TILE_KEYS;
+          mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
+          const u32 full = key_full + 8 * ring.stage;
+          mbarrier_arrive_expect_bytes(full, TILE_BYTES + SCALE_BOX * 4);
+          tma_load_2d(key_ring + ring.stage * TILE_BYTES, k_map, full, 0, tile_key);
+          tma_load_1d(scale_ring + ring.stage * SCALE_STAGE_BYTES, k_scale_map, full, tile_key);
+          ring.advance(KEY_STAGES);
+        }
+      }
+      __syncwarp();
+    } else if (warp == MMA_WARP) {
+      if (tiles.count > 0 && elect_one()) {
+        const u64 q_descriptor = mma_descriptor(q_tile);
+        mbarrier_wait(q_full, 0);
+        RingCursor ring, accumulator;
+        for (int i = 0; i < tiles.count; ++i) {
+          mbarrier_wait(accumulator_empty + 8 * accumulator.stage, accumulator.parity ^ 1);
+          mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
+          tensor_memory_fence_after_barrier();
+          const u64 key_descriptor = mma_descriptor(key_ring + ring.stage * TILE_BYTES);
+#pragma unroll
+          for (int step = 0; step < DEPTH / 32; ++step) {
+            // 32 bytes of depth further: two descriptor units, inside the swizzle atom.
+            mma_step(accumulators + accumulator.stage * MMA_N, key_descriptor + 2 * step, q_descriptor + 2 * step, step > 0);
+          }
+          mma_commit(key_empty + 8 * ring.stage);
+          mma_commit(accumulator_full + 8 * accumulator.stage);
+          ring.advance(KEY_STAGES);
+          accumulator.advance(ACCUMULATOR_STAGES);
+        }
+      }
+      __syncwarp();
+    }
+#if FILL_NEGATIVE_INFINITY
+    else {
+      fill_hidden_slots(ranges, first_token, warp - FILL_WARP, 2, args);
+    }
+#endif
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS));
+    u64 half_weight[64];
+    load_half_weights(half_weight, staged_weights);
+    const u32 warp_accumulators = accumulators + (warp << 21);  // lane 32 * warp
+
+    RingCursor ring, accumulator;
+    for (int i = 0; i < tiles.count; ++i) {
+      const int key = (tiles.first + i) * TILE_KEYS + threadIdx.x;
+      mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
+      float k_scale;
+      asm volatile("ld.shared.f32 %0, [%1];"
+                   : "=f"(k_scale)
+                   : "r"(scale_ring + ring.stage * SCALE_STAGE_BYTES + 4 * (args.k_scale_skip + threadIdx.x))
+                   : "memory");
+      // The slot was read through the generic proxy and is refilled through the asynchronous one:
+      // without this fence TMA may overtake the read.
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+      __syncwarp();
+      if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
+      ring.advance(KEY_STAGES);
+
+      mbarrier_wait(accumulator_full + 8 * accumulator.stage, accumulator.parity);
+      tensor_memory_fence_after_barrier();
+      u64 sum[2];
+#pragma unroll
+      for (int column = 0; column < MMA_N; column += 32) {
+        float dot[32];
+        load_row_columns(dot, warp_accumulators + accumulator.stage * MMA_N + column);
+        if (column + 32 == MMA_N) {
+          tensor_memory_fence_before_barrier();
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(accumulator_empty + 8 * accumulator.stage);
+        }
+        fold_row_columns(dot, half_weight, sum, column, k_scale, key, first_token, ranges, args);
+      }
+      accumulator.advance(ACCUMULATOR_STAGES);
+    }
+  }
+
+  tensor_memory_fence_before_barrier();
+  __syncthreads();
+  if (warp == MMA_WARP) {
+    tensor_memory_fence_after_barrier();
+    tensor_memory_release(accumulators, TENSOR_MEMORY_COLUMNS);
+  }
+}
