@@ -26,7 +26,8 @@ struct ReferenceRow {
 using ReferenceVisitor = std::function<void(const ReferenceRow&)>;
 
 // Calls `visit` once for every token, empty rows included, in no given order and from several
-// threads at once. num_threads = 0: one per hardware thread. Bounds are those of `model`.
+// threads at once. num_threads = 0: one per hardware thread. Bounds are those of `model`. Errors:
+// those of validate(problem), out_of_memory.
 Status for_each_reference_row(const ScoreProblem& problem, const AccumulationModel& model,
                               const ReferenceVisitor& visit, int num_threads = 0);
 
