@@ -51,8 +51,8 @@ class CacheStore {
   // Every file of the cache in order of key, each read and verified. Changes nothing.
   Result<std::vector<CacheListing>> list() const;
 
-  // Moves aside every listed file that has a problem; how many were moved.
-  Result<int> quarantine(const std::vector<CacheListing>& listings) const;
+  // Moves aside a listed file that does not verify.
+  Status quarantine(const CacheListing& listing) const;
 
   // By full key (64 hex digits). Success when there was none.
   Status remove(const std::string& key) const;
@@ -63,6 +63,7 @@ class CacheStore {
   CacheStore(std::filesystem::path root, FileSystem files, Log log);
 
   std::filesystem::path entry_path(const std::string& key) const;
+  CacheListing examine(const std::filesystem::path& path) const;
   Status move_aside(const std::filesystem::path& path) const;
 
   std::filesystem::path root_;

@@ -1,11 +1,13 @@
 // From CUDA source to PTX and cubin.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "generator/arch.h"
 #include "generator/base/result.h"
+#include "runtime/config.h"
 
 namespace mlaindex {
 
@@ -28,6 +30,10 @@ class Compiler {
   // Errors: no_nvrtc; compile_failed with the compiler's log.
   virtual Result<CompileOutput> compile(Arch arch, const std::string& name, const std::string& source) = 0;
 };
+
+// NVRTC as `config` says, opened at the first use: loading it takes 10 to 200 ms, and kernels in
+// memory need none of it.
+std::unique_ptr<Compiler> make_nvrtc_compiler(const Config& config);
 
 // The options that decide what the output is: part of cache keys.
 std::vector<std::string> compile_options(Arch arch);

@@ -17,7 +17,8 @@ struct Config {
   LogLevel log_level = LogLevel::warn;
   std::string nvrtc_path;             // of libnvrtc; empty: searched for
   std::string cuda_driver_path;       // of libcuda; empty: libcuda.so.1
-  bool nvrtc_cache = true;            // false: NVRTC's own disk cache is not used (12.9 and later have one)
+  bool nvrtc_cache = false;           // true: NVRTC's own disk cache too (12.9 and later have one). Off, since a
+                                      // hit there does not run the assembler, and its warnings are lost
   std::vector<std::filesystem::path> toolkit_dirs;  // CUDA_HOME, CUDA_PATH
   std::vector<std::string> warnings;  // unknown names and bad values, for the caller to log
 

@@ -47,7 +47,8 @@ struct FileInfo {
   std::int64_t modified = 0;  // seconds since 1970
 };
 
-// Errors are cache_trouble with the path, what was tried and the system's reason.
+// Errors are cache_trouble with the path, what was tried and the system's reason, or invalid_file for
+// a file that is not what it must be.
 class FileSystem {
  public:
   FileSystem();

@@ -22,8 +22,8 @@ enum class KernelOrigin { memory, disk, compiled };
 
 std::string_view kernel_origin_name(KernelOrigin origin) noexcept;
 
-// How long one step of a lookup took. Steps: "cache_read", "generate", "compile" (NVRTC), "passes",
-// "cache_write".
+// How long one step of a lookup took. Steps: "find_compiler" (the first one loads NVRTC),
+// "cache_read", "generate", "compile" (NVRTC), "passes", "cache_write".
 struct StepTime {
   std::string step;
   double milliseconds = 0;
