@@ -93,6 +93,7 @@ TEST_CASE("an include against the direction is refused") {
   CHECK(refused("runtime/device.h", "#include \"tools/output.h\""));
   CHECK(refused("tools/main.cpp", "#include \"emulator/machine.h\""));
   CHECK(refused("templates/sm90/score.cu", "#include \"sm100/tcgen05.cuh\""));
+  CHECK(refused("emulator/machine.cpp", "#include \"generator/ptx/lexer.h\""));
   CHECK(refused("runtime/driver.h", "#include \"../generator/spec.h\""));
   CHECK(refused("runtime/driver.h", "#include \"driver_table.h\""));
 }
