@@ -1,0 +1,152 @@
+#include "runtime/launcher.h"
+
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "generator/kernel_arguments.h"
+#include "generator/route.h"
+#include "runtime/score_problem.h"
+
+namespace mlaindex {
+namespace {
+
+constexpr std::int64_t max_extent = std::numeric_limits<std::int32_t>::max();
+
+bool is_ragged(Mask mask) noexcept { return mask == Mask::ragged || mask == Mask::ragged_causal; }
+
+Error invalid(std::string message, std::string hint) {
+  return {ErrorCode::invalid_argument, std::move(message), std::move(hint)};
+}
+
+struct Extent {
+  const char* name;
+  std::int64_t value;
+};
+
+struct Pointer {
+  const char* name;
+  cuda::DevicePointer value;
+  std::uint64_t alignment;
+};
+
+Status check_extents(const Spec& spec, const DeviceProblem& problem) {
+  for (const Extent& extent : {Extent{"num_tokens", problem.num_tokens}, Extent{"num_keys", problem.num_keys},
+                               Extent{"num_columns", problem.num_columns}, Extent{"num_requests", problem.num_requests}}) {
+    if (extent.value < 0 || extent.value > max_extent)
+      return invalid(fmt::format("{} = {}", extent.name, extent.value), fmt::format("allowed: 0 to {}", max_extent));
+  }
+  if (problem.row_stride < problem.num_columns)
+    return invalid(fmt::format("row_stride = {}", problem.row_stride),
+                   fmt::format("at least num_columns = {}", problem.num_columns));
+  if (problem.q_scale_stride < spec.num_heads)
+    return invalid(fmt::format("q_scale_stride = {}", problem.q_scale_stride),
+                   fmt::format("at least num_heads = {}", spec.num_heads));
+  return {};
+}
+
+Status check_pointer(const Pointer& pointer) {
+  if (pointer.value == 0) return invalid(fmt::format("{} is null", pointer.name), "device memory is needed");
+  if (pointer.value % pointer.alignment != 0)
+    return invalid(fmt::format("{} = {:#x}", pointer.name, pointer.value),
+                   fmt::format("{}-byte alignment is needed", pointer.alignment));
+  return {};
+}
+
+// Of a problem with tokens, keys and columns.
+Status check_pointers(const Spec& spec, const DeviceProblem& problem) {
+  for (const Pointer& pointer : {Pointer{"q", problem.q, 16}, Pointer{"k", problem.k, 16},
+                                 Pointer{"q_scale", problem.q_scale, 4}, Pointer{"k_scale", problem.k_scale, 4}}) {
+    if (Status status = check_pointer(pointer); !status) return status;
+  }
+  if (spec.mask == Mask::full) return {};
+  const bool ragged = is_ragged(spec.mask);
+  if (Status status = check_pointer({ragged ? "query_offsets" : "row_start", problem.row_start, 4}); !status) return status;
+  return check_pointer({ragged ? "key_offsets" : "row_end", problem.row_end, 4});
+}
+
+}  // namespace
+
+Launcher::Launcher(LoadedKernel kernel, Spec spec, Plan plan)
+    : kernel_(std::move(kernel)), spec_(spec), plan_(std::move(plan)) {}
+
+Result<Launcher> Launcher::create(std::shared_ptr<const Context> context, const CompiledKernel& kernel) {
+  auto loaded = LoadedKernel::load(std::move(context), kernel);
+  if (!loaded) return loaded.error();
+  return Launcher(std::move(*loaded), kernel.spec, kernel.plan);
+}
+
+Status Launcher::launch(const DeviceProblem& problem, cuda::Stream stream) {
+  if (Status status = check_extents(spec_, problem); !status) return status;
+  if (problem.num_tokens == 0 || problem.num_columns == 0) return {};
+  if (Status status = check_pointer({"scores", problem.scores, score_bytes(spec_.score_type)}); !status) return status;
+
+  const ContextScope scope(kernel_.context());
+  if (Status status = scope.status(); !status) return status;
+  const bool nothing_visible = problem.num_keys == 0 || (is_ragged(spec_.mask) && problem.num_requests == 0);
+  if (nothing_visible) return fill_rows(problem, stream);
+  if (Status status = check_pointers(spec_, problem); !status) return status;
+  if (Status status = prepare(problem); !status) return status;
+  return launch_kernel(problem, stream);
+}
+
+Status Launcher::prepare(const DeviceProblem& problem) {
+  const Prepared wanted{problem.q, problem.k, problem.k_scale, problem.num_tokens, problem.num_keys};
+  if (wanted == prepared_) return {};
+  prepared_ = {};  // until all maps are encoded, none counts
+  const Driver& driver = kernel_.context().driver();
+  auto q_map = encode(driver, q_map_params(spec_, plan_, problem.q, problem.num_tokens));
+  if (!q_map) return q_map.error();
+  auto k_map = encode(driver, k_map_params(spec_, plan_, problem.k, problem.num_keys));
+  if (!k_map) return k_map.error();
+  q_map_ = *q_map;
+  k_map_ = *k_map;
+  if (plan_.k_scale_by_tma) {
+    auto k_scale_map = encode(driver, k_scale_map_params(plan_, problem.k_scale, problem.num_keys));
+    if (!k_scale_map) return k_scale_map.error();
+    k_scale_map_ = *k_scale_map;
+  }
+  const ProblemSize size{static_cast<int>(problem.num_tokens), static_cast<int>(problem.num_keys)};
+  key_parts_ = key_splits(plan_, size, kernel_.context().properties().num_sms);
+  prepared_ = wanted;
+  return {};
+}
+
+Status Launcher::launch_kernel(const DeviceProblem& problem, cuda::Stream stream) {
+  KernelArguments arguments{
+      .q_scale = problem.q_scale,
+      .k_scale = problem.k_scale,
+      .scores = problem.scores,
+      .row_start = problem.row_start,
+      .row_end = problem.row_end,
+      .q_scale_stride = problem.q_scale_stride,
+      .row_stride = problem.row_stride,
+      .num_tokens = static_cast<std::int32_t>(problem.num_tokens),
+      .num_keys = static_cast<std::int32_t>(problem.num_keys),
+      .num_columns = static_cast<std::int32_t>(problem.num_columns),
+      .num_requests = static_cast<std::int32_t>(problem.num_requests),
+      .k_scale_skip = plan_.k_scale_by_tma ? k_scale_skip(problem.k_scale) : 0,
+  };
+  void* parameters[] = {&q_map_, &k_map_, &k_scale_map_, &arguments};
+  const std::int64_t token_blocks = (problem.num_tokens + plan_.tokens_per_block - 1) / plan_.tokens_per_block;
+  const Driver& driver = kernel_.context().driver();
+  const auto code = driver->launch_kernel(
+      kernel_.function(), static_cast<unsigned>(token_blocks), static_cast<unsigned>(key_parts_), 1,
+      static_cast<unsigned>(plan_.num_threads), 1, 1, static_cast<unsigned>(plan_.shared_bytes()), stream, parameters, nullptr);
+  return driver.check(code, "cuLaunchKernel");
+}
+
+Status Launcher::fill_rows(const DeviceProblem& problem, cuda::Stream stream) const {
+  if (spec_.fill == Fill::none) return {};
+  const Driver& driver = kernel_.context().driver();
+  const auto width = static_cast<std::size_t>(problem.num_columns);
+  const auto height = static_cast<std::size_t>(problem.num_tokens);
+  const std::size_t pitch = static_cast<std::size_t>(problem.row_stride) * score_bytes(spec_.score_type);
+  constexpr unsigned f32_negative_infinity = 0xff800000;
+  const auto code = spec_.score_type == ScoreType::f32
+                        ? driver->fill_rows_32(problem.scores, pitch, f32_negative_infinity, width, height, stream)
+                        : driver->fill_rows_16(problem.scores, pitch, f32_negative_infinity >> 16, width, height, stream);
+  return driver.check(code, "filling rows that see no keys");
+}
+
+}  // namespace mlaindex

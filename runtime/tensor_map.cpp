@@ -1,0 +1,71 @@
+#include "runtime/tensor_map.h"
+
+namespace mlaindex {
+namespace {
+
+constexpr std::uint64_t alignment = 16;
+constexpr std::uint8_t promote_to_256_bytes = 3;  // TensorMapParams::l2_promotion
+
+// A row of the operand tile is one head or key: its swizzle spans the row.
+TensorMapSwizzle row_swizzle(int depth) noexcept {
+  if (depth == 32) return TensorMapSwizzle::b32;
+  return depth == 64 ? TensorMapSwizzle::b64 : TensorMapSwizzle::b128;
+}
+
+}  // namespace
+
+TensorMapParams q_map_params(const Spec& spec, const Plan& plan, std::uint64_t q, std::int64_t num_tokens) noexcept {
+  const auto depth = static_cast<std::uint32_t>(spec.depth);
+  const auto heads = static_cast<std::uint64_t>(spec.num_heads);
+  const auto tokens = static_cast<std::uint64_t>(num_tokens);
+  const auto box_heads = static_cast<std::uint32_t>(plan.padded_heads);
+  const auto box_tokens = static_cast<std::uint32_t>(plan.tokens_per_block / plan.column_groups);
+  const std::uint64_t head_bytes = depth;
+  const std::uint64_t token_bytes = heads * depth;
+
+  TensorMapParams map{.address = q, .rank = 3, .type = TensorMapType::u8, .swizzle = row_swizzle(spec.depth)};
+  if (plan.column_order == ColumnOrder::head_major) {
+    map.dims = {depth, tokens, heads};
+    map.strides = {token_bytes, head_bytes};
+    map.box = {depth, box_tokens, box_heads};
+  } else {
+    map.dims = {depth, heads, tokens};
+    map.strides = {head_bytes, token_bytes};
+    map.box = {depth, box_heads, box_tokens};
+  }
+  return map;
+}
+
+TensorMapParams k_map_params(const Spec& spec, const Plan& plan, std::uint64_t k, std::int64_t num_keys) noexcept {
+  const auto depth = static_cast<std::uint32_t>(spec.depth);
+  TensorMapParams map{.address = k, .rank = 2, .type = TensorMapType::u8, .swizzle = row_swizzle(spec.depth),
+                      .l2_promotion = promote_to_256_bytes};
+  map.dims = {depth, static_cast<std::uint64_t>(num_keys)};
+  map.strides = {depth};
+  map.box = {depth, static_cast<std::uint32_t>(plan.tile_keys)};
+  return map;
+}
+
+std::int32_t k_scale_skip(std::uint64_t k_scale) noexcept {
+  return static_cast<std::int32_t>(k_scale % alignment / sizeof(float));
+}
+
+TensorMapParams k_scale_map_params(const Plan& plan, std::uint64_t k_scale, std::int64_t num_keys) noexcept {
+  TensorMapParams map{.address = k_scale - k_scale % alignment, .rank = 1, .type = TensorMapType::f32};
+  map.dims = {static_cast<std::uint64_t>(num_keys + k_scale_skip(k_scale))};
+  map.box = {static_cast<std::uint32_t>(plan.tile_keys + 4)};
+  return map;
+}
+
+Result<cuda::TensorMap> encode(const Driver& driver, const TensorMapParams& params) {
+  if (Status status = validate(params); !status) return status.error();
+  cuda::TensorMap map{};
+  const auto code = driver->tensor_map_encode_tiled(
+      &map, static_cast<int>(params.type), params.rank, reinterpret_cast<void*>(params.address), params.dims.data(),
+      params.strides.data(), params.box.data(), params.element_strides.data(), static_cast<int>(params.interleave),
+      static_cast<int>(params.swizzle), params.l2_promotion, static_cast<int>(params.fill));
+  if (Status status = driver.check(code, "cuTensorMapEncodeTiled"); !status) return status.error();
+  return map;
+}
+
+}  // namespace mlaindex

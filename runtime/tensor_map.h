@@ -1,0 +1,30 @@
+// The tensor maps of a scoring kernel: what the tensor memory accelerator copies, and how.
+#pragma once
+
+#include <cstdint>
+
+#include "generator/base/tensor_map_params.h"
+#include "generator/plan.h"
+#include "generator/spec.h"
+#include "runtime/driver.h"
+
+namespace mlaindex {
+
+// Boxes of 128 / padded_heads tokens by padded_heads heads, heads past num_heads filled with zeros.
+// `q`: e4m3 [num_tokens, num_heads, depth], 16-byte aligned.
+TensorMapParams q_map_params(const Spec& spec, const Plan& plan, std::uint64_t q, std::int64_t num_tokens) noexcept;
+
+// Boxes of plan.tile_keys keys. `k`: e4m3 [num_keys, depth], 16-byte aligned.
+TensorMapParams k_map_params(const Spec& spec, const Plan& plan, std::uint64_t k, std::int64_t num_keys) noexcept;
+
+// Floats from the 16-byte boundary at or below k_scale to k_scale: 0 to 3.
+std::int32_t k_scale_skip(std::uint64_t k_scale) noexcept;
+
+// Boxes of plan.tile_keys + 4 floats over a base rounded down to 16 bytes, so that k_scale itself
+// may have any element alignment. Element k_scale_skip(k_scale) of the map is k_scale[0].
+TensorMapParams k_scale_map_params(const Plan& plan, std::uint64_t k_scale, std::int64_t num_keys) noexcept;
+
+// The driver's form. Errors: those of validate(params), cuda_error.
+Result<cuda::TensorMap> encode(const Driver& driver, const TensorMapParams& params);
+
+}  // namespace mlaindex
