@@ -102,6 +102,15 @@ Result<Nvrtc> Nvrtc::load(const std::string& name) {
   if (int result = f.version(&nvrtc.major_, &nvrtc.minor_); result != 0)
     return unusable(std::string("nvrtcVersion: ") + f.error_string(result));
 
+  // NVRTC opens its builtins by file name, and the loader looks for that in its own folders only. Once
+  // opened from beside NVRTC they are found by name wherever the two lie.
+  const fs::path builtins = fs::path(nvrtc.path()).parent_path() /
+                            ("libnvrtc-builtins.so." + version_text(nvrtc.major_, nvrtc.minor_));
+  if (std::error_code ignored; fs::exists(builtins, ignored)) {
+    if (Result<DynamicLibrary> opened = DynamicLibrary::open(builtins.string()); !opened)
+      return unusable(opened.error().message);
+  }
+
   int count = 0;
   if (int result = f.num_supported_archs(&count); result != 0 || count < 0)
     return unusable(std::string("nvrtcGetNumSupportedArchs: ") + f.error_string(result));
