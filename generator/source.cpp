@@ -24,30 +24,28 @@ Switches switches_of(const Spec& spec, const Plan& plan) {
           {"TOKENS_PER_GROUP", plan.mma_n / plan.padded_heads}};
 }
 
-// The constants of the plan, as the text that takes the place of the template's sample plan.
-std::string plan_constants(const Spec& spec, const Plan& plan) {
+// The constants of the plan that the kernel's text names.
+std::string plan_constants(const Spec& spec, const Plan& plan, std::string_view kernel_text) {
   std::string text;
-  const auto constant = [&](std::string_view name, int value) { text += fmt::format("constexpr int {} = {};\n", name, value); };
+  const auto constant = [&](const std::string& name, int value) {
+    if (kernel_text.find(name) != std::string_view::npos) text += fmt::format("constexpr int {} = {};\n", name, value);
+  };
   constant("NUM_HEADS", spec.num_heads);
   constant("PADDED_HEADS", plan.padded_heads);
   constant("DEPTH", spec.depth);
-  if (spec.arch == Arch::sm_90a) constant("COLUMN_GROUPS", plan.column_groups);
+  constant("COLUMN_GROUPS", plan.column_groups);
   constant("TOKENS_PER_GROUP", plan.mma_n / plan.padded_heads);
   constant("TOKENS_PER_BLOCK", plan.tokens_per_block);
   constant("TILE_KEYS", plan.tile_keys);
+  constant("MMA_M", plan.mma_m);
+  constant("MMA_N", plan.mma_n);
   constant("KEY_STAGES", plan.key_stages);
-  if (plan.tensor_memory_columns > 0) {
-    constant("MMA_M", plan.mma_m);
-    constant("MMA_N", plan.mma_n);
-    constant("ACCUMULATOR_STAGES", plan.accumulator_stages);
-    constant("TENSOR_MEMORY_COLUMNS", plan.tensor_memory_columns);
-  }
+  constant("ACCUMULATOR_STAGES", plan.accumulator_stages);
+  constant("TENSOR_MEMORY_COLUMNS", plan.tensor_memory_columns);
   constant("NUM_THREADS", plan.num_threads);
   constant("CTAS_PER_SM", plan.ctas_per_sm);
-  if (plan.roles.front().registers != plan.entry_registers) {
-    constant("MATH_REGISTERS", plan.roles.front().registers);
-    constant("PRODUCER_REGISTERS", plan.roles.back().registers);
-  }
+  constant("MATH_REGISTERS", plan.roles.front().registers);
+  constant("PRODUCER_REGISTERS", plan.roles.back().registers);
   text += '\n';
   for (const SharedRegion& region : plan.shared) {
     std::string name;
@@ -64,36 +62,38 @@ std::string banner(const Spec& spec, const Plan& plan) {
   return text;
 }
 
-// Replaces each #include by the file's text, once, and the plan's sample by the plan's constants.
+constexpr std::string_view constants_marker = "// constants of the plan\n";
+
+// Replaces each #include by the file's text, once, what it includes before it, and the template's
+// sample plan by a marker.
 class Inliner {
  public:
-  explicit Inliner(std::string constants) : constants_(std::move(constants)) {}
+  Status append_kernel(std::string_view path, std::string& out) { return append(path, out, out); }
 
-  Status append(std::string_view path, std::string& out) {
-    if (!seen_.insert(std::string(path)).second) return {};
+ private:
+  // Text of the file goes to `own`, files it includes to `out`.
+  Status append(std::string_view path, std::string& out, std::string& own) {
     const Template* file = find_template(path);
     if (!file) return Error{ErrorCode::internal, fmt::format("no template '{}'", path), ""};
     std::istringstream lines{std::string(file->text)};
     for (std::string line; std::getline(lines, line);) {
       if (line == "#pragma once") continue;
       if (!line.starts_with("#include ")) {
-        out += line + '\n';
+        own += line + '\n';
         continue;
       }
       const std::string included = line.substr(10, line.size() - 11);
       if (included.ends_with("_plan.cuh")) {
-        out += '\n' + constants_;
-        continue;
+        out += constants_marker;
+      } else if (seen_.insert(included).second) {
+        std::string text;
+        if (Status status = append(included, out, text); !status) return status;
+        out += fmt::format("\n// {:-<90}\n", included + " ") + text;
       }
-      std::string text;
-      if (Status status = append(included, text); !status) return status;
-      if (!text.empty()) out += fmt::format("\n// {:-<90}\n", included + " ") + text;
     }
     return {};
   }
 
- private:
-  std::string constants_;
   std::set<std::string, std::less<>> seen_;
 };
 
@@ -125,11 +125,12 @@ Result<std::string> emit_source(const Spec& spec, const Plan& plan) {
   if (Status valid = validate(spec); !valid) return valid.error();
   if (Status legal = check_plan(plan, spec.arch); !legal) return legal.error();
   std::string inlined;
-  if (Status status = Inliner(plan_constants(spec, plan)).append(plan.template_path, inlined); !status) {
+  if (Status status = Inliner().append_kernel(plan.template_path, inlined); !status) {
     return status.error();
   }
   Result<std::string> resolved = resolve_switches(inlined, switches_of(spec, plan));
   if (!resolved) return resolved;
+  replace_all(*resolved, constants_marker, '\n' + plan_constants(spec, plan, *resolved));
   replace_all(*resolved, "KERNEL_NAME", kernel_name(spec, plan));
   return tidy(banner(spec, plan) + '\n' + *resolved);
 }

@@ -89,15 +89,15 @@ bool DeclarationParser::parse_dimensions(Variable& variable) {
 }
 
 bool DeclarationParser::parse_initialiser(Initialiser& initialiser) {
-  if (tokens_.accept('-')) initialiser.text = "-";
+  const bool negative_number = tokens_.accept('-');
   const Token token = tokens_.take();
-  initialiser.text += token.text.str();
+  initialiser.text = (llvm::Twine(negative_number ? "-" : "") + token.text).str();
   if (token.kind == Token::Kind::integer) {
     if (integer_value(token.text)) return true;
     return tokens_.fail(token, "malformed integer '" + token.text + "'");
   }
   if (token.kind == Token::Kind::floating) return true;
-  if (token.kind != Token::Kind::word || token.text.contains('.') || initialiser.text[0] == '-')
+  if (token.kind != Token::Kind::word || token.text.contains('.') || negative_number)
     return tokens_.fail(token, "expected a number or the name of a symbol, found '" + token.text + "'");
   initialiser.is_symbol = true;
   if (token.text == "generic" && tokens_.accept('(')) {

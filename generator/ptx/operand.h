@@ -84,10 +84,11 @@ struct OperandList {
 };
 
 // `[base+offset]`, or the tensor form `[base+offset, {coordinates}]`. The base is a register, a
-// symbol (its own offset is zero; the sum is in `offset`) or an absolute address (IntegerLiteral).
+// symbol (its own offset is then zero) or an absolute address (IntegerLiteral).
 struct Address {
   std::variant<RegisterRef, SymbolRef, IntegerLiteral> base;
   std::int64_t offset = 0;
+  bool has_offset = false;  // `[a+0]` and `[a]` are not the same to the assembler's debug mode
   std::vector<Operand> coordinates;  // empty unless in the tensor form
   bool operator==(const Address&) const;
 };
@@ -111,7 +112,8 @@ inline bool OperandList::operator==(const OperandList& other) const {
 }
 
 inline bool Address::operator==(const Address& other) const {
-  return base == other.base && offset == other.offset && coordinates == other.coordinates;
+  return base == other.base && offset == other.offset && has_offset == other.has_offset &&
+         coordinates == other.coordinates;
 }
 
 }  // namespace mlaindex::ptx

@@ -61,13 +61,17 @@ bool OperandParser::parse_element(Operand& operand) {
   const Token::Kind kind = tokens_.token().kind;
   if (kind == Token::Kind::integer || kind == Token::Kind::floating)
     return parse_number(negative, operand);
-  if (kind == Token::Kind::word && !negative) return parse_word(operand);
+  if (kind == Token::Kind::word && !negative) {
+    if (!parse_word(operand)) return false;
+    SymbolRef* symbol = operand.as<SymbolRef>();
+    return !symbol || parse_offset(symbol->offset);
+  }
   return tokens_.fail("expected an operand, found '" + tokens_.token().text + "'");
 }
 
 bool OperandParser::parse_number(bool negative, Operand& operand) {
   const Token token = tokens_.take();
-  const std::string text = (negative ? "-" : "") + token.text.str();
+  const std::string text = (llvm::Twine(negative ? "-" : "") + token.text).str();
   if (token.kind == Token::Kind::floating) {
     FloatLiteral& literal = operand.value.emplace<FloatLiteral>();
     literal.text = text;
@@ -85,14 +89,16 @@ bool OperandParser::parse_number(bool negative, Operand& operand) {
   return true;
 }
 
+bool OperandParser::name_label(const Token& name, Operand& operand) {
+  operand.value = LabelRef{static_cast<std::uint32_t>(forwards_.size())};
+  forwards_.push_back({name, names_.current()});
+  return true;
+}
+
 bool OperandParser::parse_word(Operand& operand) {
   const Token token = tokens_.take();
   const llvm::StringRef name = token.text;
-  if (branch_) {
-    operand.value = LabelRef{static_cast<std::uint32_t>(forwards_.size())};
-    forwards_.push_back({token, names_.current()});
-    return true;
-  }
+  if (branch_) return name_label(token, operand);
   if (name == "_") return !tokens_.at('|') || parse_pair(kNoIndex, operand);
   auto object = names_.find(name);
   if (!object) {
@@ -106,24 +112,17 @@ bool OperandParser::parse_word(Operand& operand) {
     }
     if (name.contains('.') || name.starts_with("%"))
       return tokens_.fail(token, "'" + name + "' is not a declared register");
-    operand.value = LabelRef{static_cast<std::uint32_t>(forwards_.size())};
-    forwards_.push_back({token, names_.current()});
-    return true;
+    return name_label(token, operand);
   }
   switch (object->kind) {
     case NamedObject::Kind::reg:
       operand.value = RegisterRef{object->index};
       return !tokens_.at('|') || parse_pair(object->index, operand);
     case NamedObject::Kind::label:
-      operand.value = LabelRef{static_cast<std::uint32_t>(forwards_.size())};
-      forwards_.push_back({token, names_.current()});
+      return name_label(token, operand);
+    case NamedObject::Kind::symbol:
+      operand.value = SymbolRef{object->table, object->index, 0};
       return true;
-    case NamedObject::Kind::symbol: {
-      SymbolRef& symbol = operand.value.emplace<SymbolRef>();
-      symbol.table = object->table;
-      symbol.index = object->index;
-      return parse_offset(symbol.offset);
-    }
   }
   return false;
 }
@@ -163,12 +162,11 @@ bool OperandParser::parse_offset(std::int64_t& offset) {
 bool OperandParser::parse_address(Address& address) {
   const Token token = tokens_.token();
   Operand base;
-  if (!parse_element(base)) return false;
+  if (!(token.kind == Token::Kind::word ? parse_word(base) : parse_element(base))) return false;
   if (const RegisterRef* reg = base.as<RegisterRef>(); reg && !base.negated) {
     address.base = *reg;
   } else if (const SymbolRef* symbol = base.as<SymbolRef>()) {
-    address.base = SymbolRef{symbol->table, symbol->index, 0};
-    address.offset = symbol->offset;
+    address.base = *symbol;
   } else if (const IntegerLiteral* literal = base.as<IntegerLiteral>()) {
     address.base = *literal;
   } else if (base.as<LabelRef>()) {
@@ -176,7 +174,8 @@ bool OperandParser::parse_address(Address& address) {
   } else {
     return tokens_.fail(token, "'" + token.text + "' cannot be the base of an address");
   }
-  if (address.offset == 0 && !parse_offset(address.offset)) return false;
+  address.has_offset = tokens_.at('+') || tokens_.at('-');
+  if (!parse_offset(address.offset)) return false;
   if (tokens_.accept(',') && !(tokens_.expect('{') && parse_list('}', address.coordinates)))
     return false;
   return tokens_.expect(']');

@@ -35,6 +35,7 @@ class OperandParser {
   bool parse_operand(Operand& operand);
   bool parse_element(Operand& operand);
   bool parse_word(Operand& operand);
+  bool name_label(const Token& name, Operand& operand);
   bool parse_list(char close, std::vector<Operand>& elements);
   bool parse_address(Address& address);
   bool parse_pair(std::uint32_t first, Operand& operand);

@@ -73,7 +73,6 @@ class Printer {
       case SymbolTable::parameter: return function.parameters[symbol.index].name;
       case SymbolTable::result: return function.results[symbol.index].name;
       case SymbolTable::local_variable: return function.variables[symbol.index].name;
-      // A function can name itself, which is not in the module yet while its text is checked.
       case SymbolTable::function: return module_.functions[symbol.index].name;
       case SymbolTable::branch_table: return function.branch_tables[symbol.index].name;
       case SymbolTable::prototype: break;
@@ -87,7 +86,7 @@ class Printer {
     else if (const auto* symbol = std::get_if<SymbolRef>(&address.base))
       out_ << symbol_name(*symbol, function);
     else out_ << std::get_if<IntegerLiteral>(&address.base)->text;
-    print_offset(address.offset);
+    if (address.has_offset) out_ << '+' << address.offset;
     if (!address.coordinates.empty()) {
       out_ << ", {";
       print_operands(address.coordinates, function);
@@ -136,7 +135,7 @@ class Printer {
     if (!variable.linkage.empty()) out_ << '.' << variable.linkage << ' ';
     out_ << '.' << spelling(variable.space);
     for (const std::string& attribute : variable.attributes) out_ << " .attribute(" << attribute << ')';
-    if (variable.alignment != 0 && !variable.pointer) out_ << " .align " << variable.alignment;
+    if (variable.alignment != 0) out_ << " .align " << variable.alignment;
     if (variable.vector_width != 1) out_ << " .v" << variable.vector_width;
     out_ << " ." << spelling(variable.type);
     if (variable.pointer) {

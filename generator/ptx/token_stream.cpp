@@ -14,7 +14,7 @@ llvm::StringRef own(llvm::SourceMgr& sources, std::string_view text, std::string
 }
 
 std::string described(const Token& token) {
-  return token.kind == Token::Kind::end ? "the end of the text" : "'" + token.text.str() + "'";
+  return token.kind == Token::Kind::end ? "the end of the text" : (llvm::Twine("'") + token.text + "'").str();
 }
 
 }  // namespace

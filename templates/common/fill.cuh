@@ -13,17 +13,19 @@ constexpr u32 NEGATIVE_INFINITY_WORD = 0xff800000;
 __device__ __forceinline__ void fill_slots(ScoreElement* row, int begin, int end) {
   constexpr int SLOTS_PER_STORE = 16 / sizeof(ScoreElement);
   if (begin >= end) return;
-  const int lane = threadIdx.x % 32;
+  const int lane = lane_index();
   const int misaligned = reinterpret_cast<u64>(row + begin) / sizeof(ScoreElement) % SLOTS_PER_STORE;
   const int head = min(end - begin, (SLOTS_PER_STORE - misaligned) % SLOTS_PER_STORE);
   const int wide_stores = (end - begin - head) / SLOTS_PER_STORE;
   ScoreElement* wide = row + begin + head;
+#pragma unroll 1  // few registers: these warps gave theirs to the math warps
   for (int i = lane; i < wide_stores; i += 32) {
     asm volatile("st.global.v4.b32 [%0], {%1, %1, %1, %1};" ::"l"(wide + static_cast<long long>(i) * SLOTS_PER_STORE),
                  "r"(NEGATIVE_INFINITY_WORD)
                  : "memory");
   }
   const int tail_begin = begin + head + wide_stores * SLOTS_PER_STORE;
+#pragma unroll 1
   for (int i = lane; i < head + end - tail_begin; i += 32) {
     const int slot = i < head ? begin + i : tail_begin + i - head;
 #if SCORE_BF16
@@ -37,9 +39,11 @@ __device__ __forceinline__ void fill_slots(ScoreElement* row, int begin, int end
 // Warp `warp` of `num_warps` fills its share of the block's rows, over this CTA's share of columns.
 __device__ __forceinline__ void fill_hidden_slots(const VisibleRange* ranges, int first_token, int warp, int num_warps,
                                                   const ScoreArguments& args) {
-  const int begin = static_cast<long long>(args.num_columns) * blockIdx.y / gridDim.y;
-  const int end = static_cast<long long>(args.num_columns) * (blockIdx.y + 1) / gridDim.y;
+  const u32 share = (args.num_columns + gridDim.y - 1) / gridDim.y;
+  const int begin = min(share * blockIdx.y, static_cast<u32>(args.num_columns));
+  const int end = min(begin + share, static_cast<u32>(args.num_columns));
   const int num_rows = min(TOKENS_PER_BLOCK, args.num_tokens - first_token);
+#pragma unroll 1
   for (int i = warp; i < num_rows; i += num_warps) {
     ScoreElement* row = args.scores + (first_token + i) * args.row_stride;
     const VisibleRange visible = ranges[i];

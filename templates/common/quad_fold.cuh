@@ -16,8 +16,8 @@ __device__ __forceinline__ float relu(float x) {
 
 // weight[2j + v] is q_scale of the lane's column 8j + 2q + v; zero for padding heads and for
 // tokens past the last.
-__device__ __forceinline__ void load_quad_weights(float (&weight)[32], int first_token, const ScoreArguments& args) {
-  const int quad_lane = threadIdx.x % 4;
+__device__ __forceinline__ void load_quad_weights(float (&weight)[32], int lane, int first_token, const ScoreArguments& args) {
+  const int quad_lane = lane % 4;
 #pragma unroll
   for (int i = 0; i < 32; ++i) {
     const int column = 8 * (i / 2) + 2 * quad_lane + i % 2;
@@ -29,10 +29,10 @@ __device__ __forceinline__ void load_quad_weights(float (&weight)[32], int first
 }
 
 // k_scale of keys r and r+8 of the lane's warp, where they exist.
-__device__ __forceinline__ void load_quad_k_scale(float (&k_scale)[2], int first_key, const ScoreArguments& args) {
+__device__ __forceinline__ void load_quad_k_scale(float (&k_scale)[2], int lane, int first_key, const ScoreArguments& args) {
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
-    const int key = first_key + threadIdx.x % 32 / 4 + 8 * row;
+    const int key = first_key + lane / 4 + 8 * row;
     k_scale[row] = key < args.num_keys ? args.k_scale[key] : 0.0f;
   }
 }
@@ -40,10 +40,10 @@ __device__ __forceinline__ void load_quad_k_scale(float (&k_scale)[2], int first
 // Folds dot[4j + 2 * row + v] over heads and stores the scores of the lane's keys and tokens.
 // first_key: of the lane's warp. first_token, ranges: of the column group.
 __device__ __forceinline__ void fold_quad(const float (&dot)[64], const float (&weight)[32], const float (&k_scale)[2],
-                                          int first_key, int first_token, const VisibleRange* ranges,
+                                          int lane, int first_key, int first_token, const VisibleRange* ranges,
                                           const ScoreArguments& args) {
-  const int quad_lane = threadIdx.x % 4;
-  const int key = first_key + threadIdx.x % 32 / 4;
+  const int quad_lane = lane % 4;
+  const int key = first_key + lane / 4;
   constexpr int PHASES = TOKENS_PER_GROUP >= 8 ? TOKENS_PER_GROUP / 8 : 1;  // a lane's columns repeat their token every PHASES steps of j
 #pragma unroll
   for (int phase = 0; phase < PHASES; ++phase) {

@@ -21,15 +21,18 @@
 constexpr int MATH_WARPS = 4;
 constexpr int MMA_WARP = 4;
 constexpr int TMA_WARP = 5;
+#if FILL_NEGATIVE_INFINITY
 constexpr int FILL_WARP = 6;
+#endif
 constexpr int Q_BYTES = MMA_N * DEPTH;
 constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
 constexpr int SCALE_BOX = TILE_KEYS + 4;      // floats: the map's base may lie up to 3 floats before k_scale
 constexpr int SCALE_STAGE_BYTES = (SCALE_BOX * 4 + 127) / 128 * 128;
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
-KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
-            const __grid_constant__ TensorMap k_scale_map, const __grid_constant__ ScoreArguments args) {
+KERNEL_NAME(
+    const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
+    const __grid_constant__ TensorMap k_scale_map, const __grid_constant__ ScoreArguments args) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 q_tile = shared_address(shared + Q_OFFSET);
   const u32 key_ring = shared_address(shared + KEYS_OFFSET);
@@ -46,7 +49,6 @@ KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ Ten
   // The last tokens of a causal batch see the most keys: they start first.
   const int first_token = (gridDim.x - 1 - blockIdx.x) * TOKENS_PER_BLOCK;
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
-  const int lane = threadIdx.x % 32;
 
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
@@ -72,7 +74,7 @@ KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ Ten
   const KeyTiles tiles = key_tiles_of_block(covering_range(ranges, TOKENS_PER_BLOCK));
 
   if (warp >= MATH_WARPS) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS));
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
     if (warp == TMA_WARP) {
       if (tiles.count > 0 && elect_one()) {
         prefetch_tensor_map(k_map);
@@ -119,19 +121,21 @@ KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ Ten
     }
 #endif
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS));
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
+    const int lane = lane_index();
+    const int row = 32 * warp + lane;  // of the accumulator and of the key tile
     u64 half_weight[64];
     load_half_weights(half_weight, staged_weights);
     const u32 warp_accumulators = accumulators + (warp << 21);  // lane 32 * warp
 
     RingCursor ring, accumulator;
     for (int i = 0; i < tiles.count; ++i) {
-      const int key = (tiles.first + i) * TILE_KEYS + threadIdx.x;
+      const int key = (tiles.first + i) * TILE_KEYS + row;
       mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
       float k_scale;
       asm volatile("ld.shared.f32 %0, [%1];"
                    : "=f"(k_scale)
-                   : "r"(scale_ring + ring.stage * SCALE_STAGE_BYTES + 4 * (args.k_scale_skip + threadIdx.x))
+                   : "r"(scale_ring + ring.stage * SCALE_STAGE_BYTES + 4 * (args.k_scale_skip + row))
                    : "memory");
       // The slot was read through the generic proxy and is refilled through the asynchronous one:
       // without this fence TMA may overtake the read.

@@ -21,13 +21,16 @@
 constexpr int MATH_WARPS = 4;
 constexpr int MMA_WARP = 4;
 constexpr int TMA_WARP = 5;
+#if FILL_NEGATIVE_INFINITY
 constexpr int FILL_WARP = 6;
+#endif
 constexpr int Q_BYTES = MMA_N * DEPTH;
 constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
-KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
-            const __grid_constant__ TensorMap, const __grid_constant__ ScoreArguments args) {
+KERNEL_NAME(
+    const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
+    const __grid_constant__ TensorMap, const __grid_constant__ ScoreArguments args) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 q_tile = shared_address(shared + Q_OFFSET);
   const u32 key_ring = shared_address(shared + KEYS_OFFSET);
@@ -42,7 +45,6 @@ KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ Ten
   // The last tokens of a causal batch see the most keys: they start first.
   const int first_token = (gridDim.x - 1 - blockIdx.x) * TOKENS_PER_BLOCK;
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
-  const int lane = threadIdx.x % 32;
 
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
@@ -104,15 +106,16 @@ KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ Ten
     }
     __syncwarp();
   } else if (warp < MATH_WARPS) {
+    const int lane = lane_index();
     float weight[32];
-    load_quad_weights(weight, first_token, args);
+    load_quad_weights(weight, lane, first_token, args);
     const u32 warp_accumulators = accumulators + (warp << 21);  // lane 32 * warp
 
     RingCursor accumulator;
     for (int i = 0; i < tiles.count; ++i) {
       const int warp_key = (tiles.first + i) * TILE_KEYS + 16 * warp;
       float k_scale[2];
-      load_quad_k_scale(k_scale, warp_key, args);
+      load_quad_k_scale(k_scale, lane, warp_key, args);
       mbarrier_wait(accumulator_full + 8 * accumulator.stage, accumulator.parity);
       tensor_memory_fence_after_barrier();
       float dot[64];
@@ -120,7 +123,7 @@ KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ Ten
       tensor_memory_fence_before_barrier();
       __syncwarp();
       if (lane == 0) mbarrier_arrive(accumulator_empty + 8 * accumulator.stage);
-      fold_quad(dot, weight, k_scale, warp_key, first_token, ranges, args);
+      fold_quad(dot, weight, k_scale, lane, warp_key, first_token, ranges, args);
       accumulator.advance(ACCUMULATOR_STAGES);
     }
   }

@@ -21,8 +21,9 @@ constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
 constexpr int PRODUCER_WARP = 4 * COLUMN_GROUPS;
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
-KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
-            const __grid_constant__ TensorMap, const __grid_constant__ ScoreArguments args) {
+KERNEL_NAME(
+    const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
+    const __grid_constant__ TensorMap, const __grid_constant__ ScoreArguments args) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 q_tiles = shared_address(shared + Q_OFFSET);
   const u32 key_ring = shared_address(shared + KEYS_OFFSET);
@@ -34,7 +35,6 @@ KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ Ten
   // The last tokens of a causal batch see the most keys: they start first.
   const int first_token = (gridDim.x - 1 - blockIdx.x) * TOKENS_PER_BLOCK;
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
-  const int lane = threadIdx.x % 32;
 
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
@@ -49,7 +49,7 @@ KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ Ten
   const KeyTiles tiles = key_tiles_of_block(covering_range(ranges, TOKENS_PER_BLOCK));
 
   if (warp >= PRODUCER_WARP) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS));
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
     if (warp == PRODUCER_WARP) {
       if (tiles.count > 0 && elect_one()) {
         prefetch_tensor_map(k_map);
@@ -76,7 +76,8 @@ KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ Ten
     return;
   }
 
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS));
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
+  const int lane = lane_index();
   const int group = warp / 4;
   const int group_token = first_token + group * TOKENS_PER_GROUP;
   const VisibleRange* const group_ranges = ranges + group * TOKENS_PER_GROUP;
@@ -84,7 +85,7 @@ KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ Ten
   const u64 q_descriptor = wgmma_descriptor(q_tiles + group * GROUP_BYTES);
 
   float weight[32];
-  load_quad_weights(weight, group_token, args);
+  load_quad_weights(weight, lane, group_token, args);
 
   if (tiles.count > 0) mbarrier_wait(q_full, 0);
   RingCursor ring;
@@ -95,7 +96,7 @@ KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ Ten
     if (tile_is_seen) {
       const int warp_key = tile_key + 16 * (warp % 4);
       float k_scale[2];
-      load_quad_k_scale(k_scale, warp_key, args);
+      load_quad_k_scale(k_scale, lane, warp_key, args);
       float dot[64];
       const u64 key_descriptor = wgmma_descriptor(key_ring + ring.stage * TILE_BYTES);
       wgmma_fence();
@@ -107,7 +108,7 @@ KERNEL_NAME(const __grid_constant__ TensorMap q_map, const __grid_constant__ Ten
       wgmma_commit();
       wgmma_wait_all(dot);
       if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
-      fold_quad(dot, weight, k_scale, warp_key, group_token, group_ranges, args);
+      fold_quad(dot, weight, k_scale, lane, warp_key, group_token, group_ranges, args);
     } else if (lane == 0) {
       mbarrier_arrive(key_empty + 8 * ring.stage);
     }
