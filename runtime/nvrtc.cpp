@@ -9,10 +9,6 @@
 #include "generator/base/digest.h"
 #include "runtime/file.h"
 
-#ifndef MLAINDEX_NVRTC_DIR
-#define MLAINDEX_NVRTC_DIR ""
-#endif
-
 namespace mlaindex {
 namespace {
 
@@ -38,7 +34,6 @@ std::vector<fs::path> search_folders(const Config& config) {
   std::vector<fs::path> folders;
   if (const fs::path own = own_folder(); !own.empty()) {
     for (const char* beside : {".", "nvrtc", "../nvrtc"}) folders.push_back((own / beside).lexically_normal());
-    if (*MLAINDEX_NVRTC_DIR != '\0') folders.push_back((own / MLAINDEX_NVRTC_DIR).lexically_normal());
   }
   for (const fs::path& toolkit : config.toolkit_dirs) {
     folders.push_back(toolkit / "lib64");

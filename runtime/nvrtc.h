@@ -35,8 +35,9 @@ struct NvrtcFunctions {
 class Nvrtc {
  public:
   // config.nvrtc_path and nothing else when set; otherwise each major version, newest first, is looked
-  // for where the loader looks, beside this library (., nvrtc, ../nvrtc, and MLAINDEX_NVRTC_DIR of
-  // the build), and in the toolkit's folders. Error: no_nvrtc with every place tried.
+  // for where the loader looks (a program of the build tree has the build's NVRTC on its rpath),
+  // beside this library (., nvrtc, ../nvrtc), and in the toolkit's folders. Error: no_nvrtc with every
+  // place tried.
   static Result<Nvrtc> open(const Config& config);
 
   // ok, or no_nvrtc with the version that is there, the one that is needed and what to install.
