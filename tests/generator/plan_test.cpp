@@ -1,0 +1,88 @@
+#include "generator/plan.h"
+
+#include <functional>
+
+#include <catch2/catch.hpp>
+
+#include "generator/route.h"
+
+using namespace mlaindex;
+using Catch::Contains;
+
+namespace {
+
+Spec spec_of(Arch arch, int num_heads, int depth) {
+  Spec spec;
+  spec.arch = arch;
+  spec.num_heads = num_heads;
+  spec.depth = depth;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("every plan of every head count and depth is legal, and whole tokens fill its columns") {
+  for (Arch arch : all_archs) {
+    for (const std::string& name : plan_names(arch)) {
+      for (int heads = 1; heads <= max_num_heads; ++heads) {
+        for (int depth : {32, 64, 128}) {
+          const Result<Plan> plan = make_plan(spec_of(arch, heads, depth), name);
+          REQUIRE(plan.ok());
+          const Status legal = check_plan(*plan, arch);
+          if (!legal) FAIL(legal.error().text());
+          CHECK(plan->tokens_per_block * plan->padded_heads == plan->column_groups * plan->mma_n);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("an unknown plan is refused with the names there are") {
+  CHECK(make_plan(spec_of(Arch::sm_90a, 64, 128), "seed").error().text() ==
+        "no plan 'seed' for sm_90a (allowed: q_resident)");
+  CHECK(make_plan(spec_of(Arch::sm_100a, 64, 128), "").error().text() ==
+        "no plan '' for sm_100a (allowed: q_resident, seed)");
+}
+
+TEST_CASE("an illegal plan is refused with the limit it breaks") {
+  struct Broken {
+    const char* limit;
+    Arch arch;
+    std::function<void(Plan&)> change;
+  };
+  const Broken cases[] = {
+      {"bytes of shared memory", Arch::sm_100a, [](Plan& plan) { plan.shared.back().bytes += 40000; }},
+      {"bytes of shared memory", Arch::sm_90a, [](Plan& plan) { plan.shared.back().bytes += 200000; }},
+      {"overlaps", Arch::sm_90a, [](Plan& plan) { plan.shared.back().offset = 8; }},
+      {"tensor memory columns", Arch::sm_100a, [](Plan& plan) { plan.tensor_memory_columns = 384; }},
+      {"tensor memory columns", Arch::sm_100a, [](Plan& plan) { plan.tensor_memory_columns = 512; }},
+      {"past its 128 tensor memory columns", Arch::sm_100a, [](Plan& plan) { plan.tensor_memory_columns = 128; }},
+      {"tensor memory columns", Arch::sm_90a, [](Plan& plan) { plan.tensor_memory_columns = 256; }},
+      {"registers from a pool", Arch::sm_90a, [](Plan& plan) { plan.roles[0].registers = 120; }},
+      {"registers from a pool", Arch::sm_100a, [](Plan& plan) { plan.ctas_per_sm = 3; plan.tensor_memory_columns = 0; plan.tensor_memory.clear(); plan.shared.clear(); }},
+      {"inside a warpgroup", Arch::sm_100a, [](Plan& plan) { plan.roles[2].registers = 40; }},
+      {"multiples of 8", Arch::sm_90a, [](Plan& plan) { plan.roles[0].registers = 108; }},
+      {"whole warpgroups", Arch::sm_90a, [](Plan& plan) { plan.num_threads = 600; }},
+      {"gap before", Arch::sm_90a, [](Plan& plan) { plan.roles[1].first_warp = 18; }},
+      {"every warp has a role", Arch::sm_90a, [](Plan& plan) { plan.roles.pop_back(); }},
+      {"wgmma on e4m3 has M 64", Arch::sm_90a, [](Plan& plan) { plan.mma_m = 128; }},
+      {"N 16 to 256 in steps of 16", Arch::sm_100a, [](Plan& plan) { plan.mma_n = 120; }},
+      {"TMA box", Arch::sm_90a, [](Plan& plan) { plan.tile_keys = 512; }},
+  };
+  for (const Broken& broken : cases) {
+    Plan plan = route(spec_of(broken.arch, 64, 128)).value();
+    broken.change(plan);
+    const Status status = check_plan(plan, broken.arch);
+    INFO(broken.limit);
+    REQUIRE_FALSE(status.ok());
+    CHECK(status.error().code == ErrorCode::unsupported_shape);
+    CHECK_THAT(status.error().text(), Contains(broken.limit));
+  }
+}
+
+TEST_CASE("kernel names are C identifiers of their own") {
+  Spec spec = spec_of(Arch::sm_100a, 12, 64);
+  spec.fill = Fill::negative_infinity;
+  const std::string name = kernel_name(spec, make_plan(spec, "seed").value());
+  CHECK(name == "mlaindex_score_sm_100a_seed_h12_d64_ragged_causal_f32_filled");
+}
