@@ -3,6 +3,7 @@
 #include <string>
 
 #include "generator/ptx/facts_pass.h"
+#include "generator/ptx/normalise.h"
 #include "generator/ptx/resource_gate.h"
 
 namespace mlaindex::ptx {
@@ -31,7 +32,9 @@ Digest Pipeline::digest() const {
 
 Pipeline default_pipeline() {
   Pipeline pipeline;
-  pipeline.add(std::make_unique<FactsPass>()).add(std::make_unique<ResourceGate>());
+  pipeline.add(std::make_unique<FactsPass>())
+      .add(std::make_unique<ResourceGate>())
+      .add(std::make_unique<NormalisePass>());
   return pipeline;
 }
 
