@@ -21,7 +21,7 @@ fail() { say "$*"; exit 3; }
 
 # --- packages ---------------------------------------------------------------------------------
 
-installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q '^install ok installed'; }
+installed() { dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }
 
 # install PACKAGE...: those of them that are missing, with one question to the package manager.
 install() {
@@ -36,8 +36,9 @@ install() {
   say "installing:$missing"
   apt="apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0"
   log=$(mktemp)
-  # $apt and $missing are lists of words.
-  if ! { $apt update && $apt install -y --no-install-recommends $missing; } >"$log" 2>&1; then
+  # $apt and $missing are lists of words. One source that does not answer need not matter, so it is
+  # the installation that decides.
+  if ! { $apt update || true; $apt install -y --no-install-recommends $missing; } >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     rm -f "$log"
     fail "apt-get failed (above); with a working package source run this again"
@@ -100,7 +101,7 @@ fetch_nvrtc() {
   scratch=$(mktemp -d "$build_dir/nvrtc.XXXXXX")
   trap 'rm -rf "$scratch"' EXIT
   printf '%s --hash=sha256:%s\n' "$wheel" "$wheel_sha256" >"$scratch/requirements.txt"
-  python3 -m pip --quiet --disable-pip-version-check download --no-deps --only-binary :all: \
+  python3 -m pip --quiet --disable-pip-version-check --retries 2 download --no-deps --only-binary :all: \
     --require-hashes -r "$scratch/requirements.txt" -d "$scratch" ||
     fail "PyPI is not reached, or served another file; install a CUDA toolkit $toolkit_minimum or newer and set CUDA_HOME instead"
   python3 -m zipfile -e "$scratch"/*.whl "$scratch/wheel"
