@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include "runtime/reference.h"
+#include "tools/case_file.h"
+#include "tools/commands.h"
+#include "tools/make_case.h"
+
+namespace mlaindex::tools {
+namespace {
+
+// The reference's f32 scores; slots that no token sees are zero.
+Status add_scores(Safetensors& file, const ScoreProblem& problem) {
+  Tensor scores{"F32",
+                {static_cast<std::uint64_t>(problem.num_tokens), static_cast<std::uint64_t>(problem.num_keys)},
+                AlignedBytes(score_buffer_bytes(problem))};
+  if (scores.data.size() != score_buffer_bytes(problem)) {
+    return Error{ErrorCode::out_of_memory,
+                 fmt::format("no memory for {} bytes of scores", score_buffer_bytes(problem)), "ask for fewer tokens or keys"};
+  }
+  Status computed = reference_scores(problem, {scores.data.data(), scores.data.size()});
+  if (computed) file.tensors["scores"] = std::move(scores);
+  return computed;
+}
+
+}  // namespace
+
+Result<ExitCode> run_make_case(Session& session, const MakeCaseOptions& options) {
+  if (options.paged) {
+    return Error{ErrorCode::invalid_argument, "--paged is not available in this version",
+                 "only contiguous keys are: leave the option out"};
+  }
+  const Result<Mask> mask = parse_mask(options.mask);
+  if (!mask) return mask.error();
+  const bool ragged = *mask == Mask::ragged || *mask == Mask::ragged_causal;
+  if (options.num_requests && !ragged) {
+    return Error{ErrorCode::invalid_argument, fmt::format("--requests has no meaning with --mask {}", options.mask),
+                 "it goes with --mask ragged or ragged_causal"};
+  }
+  CaseRequest request = options.request;
+  request.mask = *mask;
+  request.num_requests = options.num_requests.value_or(request.num_requests);
+
+  Result<Safetensors> made = make_case(request);
+  if (!made) return std::move(made).error();
+  Result<Case> result = to_case(*std::move(made), options.output, ScoreType::f32, Fill::none);
+  if (!result) return std::move(result).error();
+  if (options.with_scores) {
+    if (Status added = add_scores(result->file, result->problem); !added) return added.error();
+  }
+  if (Status written = write_safetensors(options.output, result->file); !written) return written.error();
+
+  Output& output = session.output();
+  output.row("case", describe(result->problem));
+  output.row("values", request.exact ? "small integers, exact in any order of summation" : "normal, quantised to e4m3");
+  output.row("written", fmt::format("{} (seed {})", options.output, request.seed));
+  output.set("output", options.output);
+  output.set("seed", request.seed);
+  output.set("exact", request.exact);
+  output.set("num_tokens", result->problem.num_tokens);
+  output.set("num_keys", result->problem.num_keys);
+  output.set("num_heads", result->problem.num_heads);
+  output.set("depth", result->problem.depth);
+  output.set("mask", mask_name(*mask));
+  output.set("num_requests", result->problem.num_requests());
+  return ExitCode::done;
+}
+
+}  // namespace mlaindex::tools

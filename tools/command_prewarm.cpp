@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "runtime/cache_store.h"
+#include "tools/commands.h"
+#include "tools/kernel_report.h"
+#include "tools/presets.h"
+#include "tools/progress_bar.h"
+
+namespace mlaindex::tools {
+namespace {
+
+constexpr int max_jobs = 256;
+constexpr std::string_view cache_hint = "name a writable folder with --cache-dir or MLAINDEX_JIT_CACHE_DIR";
+
+// Every kernel that a model of this shape can ask for.
+void add_specs(std::vector<Spec>& specs, Arch arch, int num_heads, int depth) {
+  for (Mask mask : {Mask::full, Mask::ranges, Mask::ragged, Mask::ragged_causal}) {
+    for (ScoreType score_type : {ScoreType::f32, ScoreType::bf16}) {
+      for (Fill fill : {Fill::none, Fill::negative_infinity}) {
+        const Spec spec{.arch = arch, .num_heads = num_heads, .depth = depth, .mask = mask,
+                        .score_type = score_type, .fill = fill};
+        if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(spec);
+      }
+    }
+  }
+}
+
+Result<std::vector<Spec>> specs_of(const PrewarmOptions& options) {
+  if (options.presets.empty() && options.num_heads.empty()) {
+    return Error{ErrorCode::invalid_argument, "nothing to prewarm", "give --preset, or --heads and --depth"};
+  }
+  std::vector<std::pair<int, int>> shapes;  // heads, depth
+  for (const std::string& name : options.presets) {
+    const Result<Preset> preset = find_preset(name);
+    if (!preset) return preset.error();
+    shapes.emplace_back(preset->num_heads, preset->depth);
+  }
+  for (int num_heads : options.num_heads) {
+    for (int depth : options.depths) shapes.emplace_back(num_heads, depth);
+  }
+  std::vector<Spec> specs;
+  for (const std::string& name : options.archs) {
+    const Result<Arch> arch = parse_arch(name);
+    if (!arch) return arch.error();
+    for (const auto& [num_heads, depth] : shapes) {
+      if (Status valid = validate(Spec{.arch = *arch, .num_heads = num_heads, .depth = depth}); !valid) return valid.error();
+      add_specs(specs, *arch, num_heads, depth);
+    }
+  }
+  return specs;
+}
+
+// Looks every kernel up on `jobs` threads; the results are in the order of the specs. After the
+// first failure no new work is begun: what failed once (no NVRTC, say) would fail again.
+std::vector<std::optional<Result<KernelLookup>>> look_up(KernelStore& kernels, const std::vector<Spec>& specs, int jobs) {
+  std::vector<std::optional<Result<KernelLookup>>> results(specs.size());
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> failed{false};
+  ProgressBar progress(specs.size());
+  const auto work = [&] {
+    for (std::size_t i = next++; i < specs.size() && !failed; i = next++) {
+      results[i] = kernels.get(specs[i]);
+      if (!*results[i]) failed = true;
+      progress.advance(fmt::format("{} {} heads, {}, {}, fill {}", arch_name(specs[i].arch), specs[i].num_heads,
+                                   mask_name(specs[i].mask), score_type_name(specs[i].score_type), fill_name(specs[i].fill)));
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int job = 1; job < jobs; ++job) threads.emplace_back(work);
+  work();
+  threads.clear();  // joins
+  return results;
+}
+
+// A prewarm without a place to keep kernels would be for nothing.
+Status check_cache(const Session& session) {
+  const Config& config = session.config();
+  if (!config.has_disk_cache()) {
+    return Error{ErrorCode::cache_trouble,
+                 config.cache_enabled ? "there is no cache folder: " + config.cache_dir_origin : "the cache is switched off",
+                 std::string(cache_hint)};
+  }
+  const Result<CacheStore> store = CacheStore::open(config.cache_dir, FileSystem(), session.log());
+  if (!store) return Error{store.error().code, store.error().text(), std::string(cache_hint)};
+  return {};
+}
+
+}  // namespace
+
+Result<ExitCode> run_prewarm(Session& session, const PrewarmOptions& options) {
+  if (options.jobs < 0 || options.jobs > max_jobs) {
+    return Error{ErrorCode::invalid_argument, fmt::format("--jobs {}", options.jobs), fmt::format("allowed: 1 to {}", max_jobs)};
+  }
+  const Result<std::vector<Spec>> specs = specs_of(options);
+  if (!specs) return specs.error();
+  if (Status cache = check_cache(session); !cache) return cache.error();
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int jobs = std::min({options.jobs == 0 ? cores : options.jobs, static_cast<int>(specs->size()), max_jobs});
+
+  const auto begin = std::chrono::steady_clock::now();
+  const auto results = look_up(session.kernels(), *specs, jobs);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+
+  Output& output = session.output();
+  Json kernels = Json::array();
+  std::size_t compiled = 0, found = 0;
+  for (const auto& result : results) {
+    if (!result) continue;
+    if (!*result) return result->error();
+    ((*result)->origin == KernelOrigin::compiled ? compiled : found) += 1;
+    kernels.push_back(kernel_json(**result));
+  }
+  const std::string cache_dir = session.config().cache_dir.string();
+  output.set("kernels", std::move(kernels));
+  output.set("compiled", compiled);
+  output.set("found", found);
+  output.set("seconds", seconds);
+  output.set("cache_dir", cache_dir);
+  if (session.kernels().counters().store_failed > 0) {
+    return Error{ErrorCode::cache_trouble, "the kernels compile, but could not be kept", std::string(cache_hint)};
+  }
+  output.row("kernels", fmt::format("{} ready: {} compiled, {} found in the cache", specs->size(), compiled, found));
+  output.row("time", fmt::format("{:.1f} s on {} threads", seconds, jobs));
+  output.row("cache", cache_dir);
+  return ExitCode::done;
+}
+
+}  // namespace mlaindex::tools

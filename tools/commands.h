@@ -1,0 +1,69 @@
+// The commands of the command line: what each is told, and what runs it. One .cpp file per command.
+// Results and messages go through the session's output; errors are returned.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generator/base/result.h"
+#include "tools/exit_code.h"
+#include "tools/make_case.h"
+#include "tools/options.h"
+#include "tools/score_settings.h"
+#include "tools/session.h"
+
+namespace mlaindex::tools {
+
+// The CUDA source of a kernel.
+Result<ExitCode> run_emit(Session& session, const SpecOptions& options);
+
+// The plan of a kernel, and with problem sizes a lower bound of its time.
+Result<ExitCode> run_explain(Session& session, const SpecOptions& options);
+
+struct CompileOptions {
+  SpecOptions spec;
+  std::string emit = "report";  // ptx, cubin, report
+  std::string output;           // empty: stdout
+};
+Result<ExitCode> run_compile(Session& session, const CompileOptions& options);
+
+struct ScoreOptions {
+  std::vector<std::string> inputs;
+  std::string output;  // empty: none; a folder for several inputs
+  std::string device = "auto";
+  std::string arch;    // empty: that of the device
+  std::string score_type = "f32";
+  std::string fill = "none";
+  std::string layout = "contiguous";
+  ScoreSettings settings;
+};
+Result<ExitCode> run_score(Session& session, const ScoreOptions& options);
+
+struct MakeCaseOptions {
+  std::string output;
+  CaseRequest request;
+  std::optional<std::int64_t> num_requests;
+  std::string mask = "ragged_causal";
+  bool paged = false;
+  bool with_scores = false;
+};
+Result<ExitCode> run_make_case(Session& session, const MakeCaseOptions& options);
+
+struct PrewarmOptions {
+  std::vector<std::string> archs{"sm_90a", "sm_100a"};
+  std::vector<std::string> presets;
+  std::vector<int> num_heads;
+  std::vector<int> depths{128};
+  int jobs = 0;  // 0: one per core
+};
+Result<ExitCode> run_prewarm(Session& session, const PrewarmOptions& options);
+
+Result<ExitCode> run_cache_list(Session& session);
+Result<ExitCode> run_cache_verify(Session& session);
+
+// What works on this machine.
+Result<ExitCode> run_doctor(Session& session);
+
+}  // namespace mlaindex::tools

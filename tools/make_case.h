@@ -1,0 +1,33 @@
+// Example inputs: the tensors of one scoring problem, from a seed.
+#pragma once
+
+#include <cstdint>
+
+#include "generator/base/result.h"
+#include "generator/spec.h"
+#include "tools/safetensors.h"
+
+namespace mlaindex::tools {
+
+// The defaults are one chunk of a GLM-5-like prefill: four requests, each with some history.
+struct CaseRequest {
+  std::int64_t num_tokens = 512;
+  std::int64_t num_keys = 4096;
+  std::int64_t num_requests = 4;  // of the ragged masks
+  int num_heads = 32;
+  int depth = 128;
+  Mask mask = Mask::ragged_causal;
+  std::uint64_t seed = 1;
+
+  // Small integers, with k_scale a power of two: every sum is exact in f32 in any order, so that two
+  // right answers are bitwise equal. Otherwise normal data, quantised as models do it: one scale
+  // amax / 448 per key in k_scale, and per (token, head) in q_scale together with a head weight of
+  // either sign, num_heads^-0.5 and depth^-0.5.
+  bool exact = false;
+};
+
+// Deterministic: the same request gives the same bytes on every machine. Errors: unsupported_shape,
+// invalid_argument, out_of_memory.
+Result<Safetensors> make_case(const CaseRequest& request);
+
+}  // namespace mlaindex::tools

@@ -1,0 +1,78 @@
+#include "tools/options.h"
+
+#include <fmt/format.h>
+
+#include "generator/route.h"
+
+namespace mlaindex::tools {
+namespace {
+
+Result<LogLevel> parse_log_level(const std::string& name) {
+  std::string allowed = "allowed:";
+  for (LogLevel level : {LogLevel::trace, LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error, LogLevel::off}) {
+    if (name == log_level_name(level)) return level;
+    allowed += fmt::format(" {}", log_level_name(level));
+  }
+  return Error{ErrorCode::invalid_argument, fmt::format("unknown log level '{}'", name), allowed};
+}
+
+Status check_op(const std::string& op) {
+  if (op == "score") return {};
+  return Error{ErrorCode::invalid_argument, fmt::format("unknown op '{}'", op), "allowed: score"};
+}
+
+Status check_size(const char* option, const std::optional<std::int64_t>& size) {
+  if (!size || (*size >= 0 && *size <= 0x7fffffff)) return {};
+  return Error{ErrorCode::invalid_argument, fmt::format("{} {}", option, *size), "allowed: 0 to 2147483647"};
+}
+
+}  // namespace
+
+Result<Config> config_of(const CommonOptions& options) {
+  Config config = config_from_environment();
+  if (!options.cache_dir.empty()) config.use_cache_dir(options.cache_dir);
+  if (!options.log_level.empty()) {
+    const Result<LogLevel> level = parse_log_level(options.log_level);
+    if (!level) return level.error();
+    config.log_level = *level;
+  }
+  return config;
+}
+
+Result<Spec> spec_of(const SpecOptions& options) {
+  if (Status op = check_op(options.op); !op) return op.error();
+  if (Status layout = check_layout(options.layout); !layout) return layout.error();
+  if (Status tokens = check_size("--tokens", options.num_tokens); !tokens) return tokens.error();
+  if (Status keys = check_size("--keys", options.num_keys); !keys) return keys.error();
+  const Result<Arch> arch = parse_arch(options.arch);
+  if (!arch) return arch.error();
+  const Result<Mask> mask = parse_mask(options.mask);
+  if (!mask) return mask.error();
+  const Result<ScoreType> score_type = parse_score_type(options.score_type);
+  if (!score_type) return score_type.error();
+  const Result<Fill> fill = parse_fill(options.fill);
+  if (!fill) return fill.error();
+  const Spec spec{.arch = *arch, .num_heads = options.num_heads, .depth = options.depth, .mask = *mask,
+                  .score_type = *score_type, .fill = *fill};
+  if (Status valid = validate(spec); !valid) return valid.error();
+  return spec;
+}
+
+Result<Plan> plan_of(const Spec& spec, const std::string& name) {
+  if (name.empty()) return route(spec);
+  Result<Plan> plan = make_plan(spec, name);
+  if (!plan) return plan;
+  if (Status runs = check_plan(*plan, spec.arch); !runs) return runs.error();
+  return plan;
+}
+
+Status check_layout(const std::string& layout) {
+  if (layout == "contiguous") return {};
+  if (layout == "paged") {
+    return Error{ErrorCode::invalid_argument, "the layout 'paged' is not available in this version",
+                 "allowed: contiguous"};
+  }
+  return Error{ErrorCode::invalid_argument, fmt::format("unknown layout '{}'", layout), "allowed: contiguous"};
+}
+
+}  // namespace mlaindex::tools
