@@ -277,9 +277,9 @@ __device__ __forceinline__ void fold_quad(const float (&dot)[64], const float (&
 #pragma unroll
     for (int j = phase; j < 16; j += PHASES) {
 #pragma unroll
-      for (int row = 0; row < 2; ++row) {
+      for (int v = 0; v < 2; ++v) {
 #pragma unroll
-        for (int v = 0; v < 2; ++v) {
+        for (int row = 0; row < 2; ++row) {  // inner: two FFMAs in a row share the weight
           sum[row][v] = __fmaf_rn(relu(dot[4 * j + 2 * row + v]), weight[2 * j + v], sum[row][v]);
         }
       }
@@ -287,7 +287,8 @@ __device__ __forceinline__ void fold_quad(const float (&dot)[64], const float (&
     // The lane holds every head of tokens 8 * phase + 2q + v.
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
-      const int token = 8 * phase + 2 * quad_lane + v;
+      int token = 8 * phase + 2 * quad_lane + v;
+      asm volatile("" : "+r"(token));  // else the rows' addresses stay in registers across tiles, and spill
       const VisibleRange visible = ranges[token];
       store_score(args, first_token + token, visible, key, sum[0][v] * k_scale[0]);
       store_score(args, first_token + token, visible, key + 8, sum[1][v] * k_scale[1]);

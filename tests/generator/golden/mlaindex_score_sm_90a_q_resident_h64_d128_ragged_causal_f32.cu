@@ -292,9 +292,9 @@ __device__ __forceinline__ void fold_quad(const float (&dot)[64], const float (&
 #pragma unroll
     for (int j = phase; j < 16; j += PHASES) {
 #pragma unroll
-      for (int row = 0; row < 2; ++row) {
+      for (int v = 0; v < 2; ++v) {
 #pragma unroll
-        for (int v = 0; v < 2; ++v) {
+        for (int row = 0; row < 2; ++row) {  // inner: two FFMAs in a row share the weight
           sum[row][v] = __fmaf_rn(relu(dot[4 * j + 2 * row + v]), weight[2 * j + v], sum[row][v]);
         }
       }
