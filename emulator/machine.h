@@ -1,0 +1,84 @@
+// The emulator's public entry: run one kernel launch of a PTX module on the host.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "emulator/fault.h"
+#include "emulator/global_memory.h"
+#include "generator/base/result.h"
+#include "generator/ptx/module.h"
+
+namespace mlaindex::emulator {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  std::uint64_t count() const noexcept { return std::uint64_t{x} * y * z; }
+};
+
+enum class ArithmeticMode : std::uint8_t {
+  exact,     // products and sums exact, rounded once an instruction
+  hardware,  // the bit-level accumulation model of the module's target
+};
+
+struct Options {
+  // Same seed, same run. Seed 0 completes asynchronous work at once, seed 1 as late as possible, the
+  // others mix.
+  std::uint64_t seed = 0;
+  ArithmeticMode arithmetic = ArithmeticMode::exact;
+  std::uint32_t shared_base = 0x400;         // where shared memory starts; multiple of 16
+  std::uint64_t max_steps = 4'000'000'000;   // warp instructions of one cluster
+  unsigned threads = 0;                      // host threads; 0: as many as the machine has
+  bool trace = false;
+};
+
+struct LaunchSpec {
+  const ptx::Module* module = nullptr;       // must outlive the run
+  std::string entry;
+  Dim3 grid, block, cluster;                 // cluster {1, 1, 1}: none, or what the kernel declares
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::vector<std::byte> params;             // laid out as the kernel declares its parameters
+  const GlobalMemory* memory = nullptr;      // every buffer the kernel may touch
+  std::vector<std::string> warp_roles;       // optional: name of the role of warp 0, 1, ...
+  Options options;
+};
+
+// A bar of the timeline. Times count warp instructions of the cluster: an order, not a duration.
+struct TraceEvent {
+  std::string name, track;
+  std::uint32_t cluster = 0, cta = 0;
+  std::uint64_t begin = 0, end = 0;
+};
+
+// How long warps of a role were blocked at one line.
+struct Stall {
+  std::string role;      // or "warp N"
+  std::string waits_for; // "mbarrier 0x25C08", "lanes of the warp"
+  std::uint32_t line = 0;
+  std::uint64_t steps = 0, times = 0;
+};
+
+struct RunReport {
+  std::vector<Fault> faults;                 // empty: nothing was found
+  bool completed = false;                    // every CTA ran to its end
+  std::uint64_t warp_instructions = 0;
+  std::map<std::string, std::uint64_t> instructions_by_opcode;  // warp instructions
+  std::vector<Stall> stalls;                 // longest first
+  std::vector<TraceEvent> trace;             // only if asked for
+
+  bool clean() const noexcept { return completed && faults.empty(); }
+  std::string text() const;                  // summary for a person
+};
+
+// Runs every CTA. Faults of the kernel are in the report; an error means that the launch itself is
+// not possible (no such entry, wrong parameter size, illegal block or cluster).
+Result<RunReport> run(const LaunchSpec& launch);
+
+// The trace in Chrome's JSON format, which Perfetto opens.
+std::string chrome_trace(const RunReport& report);
+
+}  // namespace mlaindex::emulator

@@ -1,0 +1,36 @@
+// The tensor-copy engine: boxes of a tensor map to shared memory and back.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "emulator/global_memory.h"
+#include "emulator/shared_memory.h"
+#include "emulator/swizzle.h"
+#include "generator/base/result.h"
+#include "generator/base/tensor_map_params.h"
+
+namespace mlaindex::emulator {
+
+using Coordinates = std::array<std::int32_t, 5>;  // innermost first, in elements
+
+// Refuses maps the engine does not model (interleave, padded sub-byte types, rarer swizzles, rows
+// shorter than the swizzle span, element strides) and shared addresses that are not aligned.
+Status check_copy(const TensorMapParams& map, std::uint32_t shared_address);
+
+// Writes the full box; elements outside the tensor become the fill value. out_of_bounds is an error
+// whose message names the address: the map reaches outside the registered buffers.
+Status copy_to_shared(const TensorMapParams& map, const Coordinates& start, const GlobalMemory& global,
+                      SharedMemory& shared, std::uint32_t shared_address);
+
+// gather4: four rows of a 2-D map; `rows` holds {column, row0, row1, row2, row3}.
+Status gather_to_shared(const TensorMapParams& map, const Coordinates& rows, const GlobalMemory& global,
+                        SharedMemory& shared, std::uint32_t shared_address);
+
+// Writes the elements inside the tensor, as values or added to it (f32, s32, u32).
+Status copy_to_global(const TensorMapParams& map, const Coordinates& start, const GlobalMemory& global,
+                      SharedMemory& shared, std::uint32_t shared_address, bool add);
+
+}  // namespace mlaindex::emulator
