@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Writes the case files of the hardware test with PyTorch, so that they do not come from the
+library's own code. Needs torch and safetensors; no GPU.
+
+    make_cases.py FOLDER [--seed N]
+
+Data:   exact       small integers, on which every arch is exact: |sum of products| < 2^13 for any
+                    part of a dot product, |score| < 2^24, k_scale a power of two
+        full_range  every finite e4m3 byte alike
+        normal      quantised normal values
+        nan         normal, with a NaN in q, k, q_scale and k_scale
+Masks:  full, ragged_causal, ragged, ranges (empty rows, ends past the keys, starts that are no
+        multiple of 4), one_key, one_token
+"""
+import argparse
+import pathlib
+
+import torch
+from safetensors.torch import save_file
+
+HEADS = (1, 4, 8, 12, 16, 32, 64, 128)
+DEPTHS = (32, 64, 128)
+TOKENS, KEYS = 70, 700  # neither is a multiple of a block or a tile
+
+
+def e4m3_bytes(shape, generator):
+    """Every byte but the two NaNs, as float8_e4m3fn."""
+    data = torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
+    data[(data & 0x7F) == 0x7F] = 0
+    return data.view(torch.float8_e4m3fn)
+
+
+def integers(shape, limit, generator):
+    return torch.randint(-limit, limit + 1, shape, generator=generator).float()
+
+
+def make_data(kind, tokens, keys, heads, depth, generator):
+    if kind == "exact":
+        powers = torch.randint(-3, 4, (keys,), generator=generator).float()
+        signs = 2 * torch.randint(0, 2, (keys,), generator=generator).float() - 1
+        return {
+            "q": integers((tokens, heads, depth), 7, generator).to(torch.float8_e4m3fn),
+            "q_scale": integers((tokens, heads), 3, generator),
+            "k": integers((keys, depth), 7, generator).to(torch.float8_e4m3fn),
+            "k_scale": torch.exp2(powers) * signs,
+        }
+    data = {
+        "q_scale": torch.randn(tokens, heads, generator=generator),
+        "k_scale": torch.randn(keys, generator=generator),
+    }
+    if kind == "full_range":
+        data["q"] = e4m3_bytes((tokens, heads, depth), generator)
+        data["k"] = e4m3_bytes((keys, depth), generator)
+        return data
+    for name, shape in (("q", (tokens, heads, depth)), ("k", (keys, depth))):
+        values = 60 * torch.randn(*shape, generator=generator)
+        data[name] = values.clamp(-448, 448).to(torch.float8_e4m3fn)
+    if kind == "nan":
+        data["q"].view(torch.uint8)[tokens // 2, heads // 2, depth - 1] = 0x7F
+        data["k"].view(torch.uint8)[keys // 3, 0] = 0xFF
+        data["q_scale"][tokens // 4, 0] = float("nan")
+        data["k_scale"][keys - 1] = float("nan")
+    return data
+
+
+def int32(values):
+    return torch.tensor(values, dtype=torch.int32)
+
+
+def make_mask(mask, tokens, keys, generator):
+    """The tensors and the metadata of a mask."""
+    if mask.startswith("ragged"):
+        # One request is empty, one has more queries than keys, and the last tokens have no request.
+        queries = int32([0, 3, 3, 20, 41, tokens - 2])
+        key_offsets = int32([0, 131, 131, 142, 399, keys])
+        causal = "true" if mask == "ragged_causal" else "false"
+        return {"query_offsets": queries, "key_offsets": key_offsets}, {"causal": causal}
+    if mask == "ranges":
+        start = torch.randint(-5, keys, (tokens,), generator=generator)
+        length = torch.randint(-20, keys, (tokens,), generator=generator)
+        end = start + length
+        start[1], end[1] = 5, 5
+        start[2], end[2] = 1, 2**31 - 1
+        start[3], end[3] = -(2**31), 6
+        start[4], end[4] = keys - 1, keys
+        start[8:24], end[8:24] = 0, 0  # a whole block of empty rows
+        return {"row_start": start.to(torch.int32), "row_end": end.to(torch.int32)}, {}
+    return {}, {}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    generator = torch.Generator().manual_seed(arguments.seed)
+
+    cases = [
+        (heads, depth, mask, kind)
+        for heads in HEADS
+        for depth in DEPTHS
+        for mask in ("full", "ragged_causal", "ranges", "one_key", "one_token")
+        for kind in ("exact", "full_range", "normal")
+    ]
+    cases += [(heads, depth, "ragged", kind) for heads, depth in ((4, 64), (32, 128), (64, 128)) for kind in ("exact", "normal")]
+    cases += [(heads, 128, mask, "nan") for heads in (12, 64) for mask in ("full", "ranges", "ragged_causal")]
+    for heads, depth, mask, kind in cases:
+        tokens = 1 if mask == "one_token" else TOKENS
+        keys = 1 if mask == "one_key" else KEYS
+        tensors, metadata = make_mask(mask, tokens, keys, generator)
+        tensors.update(make_data(kind, tokens, keys, heads, depth, generator))
+        metadata["exact"] = "true" if kind == "exact" else "false"
+        name = f"heads{heads:03}_depth{depth:03}_{mask}_{kind}.safetensors"
+        save_file({key: value.contiguous() for key, value in tensors.items()}, arguments.folder / name, metadata=metadata)
+    print(f"{len(cases)} cases in {arguments.folder}")
+
+
+if __name__ == "__main__":
+    main()
