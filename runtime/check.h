@@ -21,7 +21,7 @@ struct CheckOptions {
 
   // What every byte of the buffer was before the run; then slots that the contract does not allow
   // to be written must still hold it.
-  std::optional<std::byte> poison;
+  std::optional<std::byte> poison = std::nullopt;
 };
 
 struct ScoreMismatch {

@@ -90,8 +90,8 @@ Status Driver::look_up_functions() {
                  fmt::format("drivers have it since CUDA {}: reinstall the NVIDIA driver", version_name(version))};
   };
 #define MLAINDEX_JIT_LOOK_UP(name, symbol, version, parameters)                                     \
-  functions_.name = library_.function<std::remove_pointer_t<decltype(functions_.name)>>(symbol);   \
-  if (functions_.name == nullptr) return missing(symbol, version);
+  functions_.name = library_.function<std::remove_pointer_t<decltype(functions_.name)>>(#symbol); \
+  if (functions_.name == nullptr) return missing(#symbol, version);
   MLAINDEX_JIT_DRIVER_FUNCTIONS(MLAINDEX_JIT_LOOK_UP)
 #undef MLAINDEX_JIT_LOOK_UP
   return {};

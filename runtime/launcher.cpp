@@ -95,16 +95,13 @@ Status Launcher::prepare(const DeviceProblem& problem) {
   if (wanted == prepared_) return {};
   prepared_ = {};  // until all maps are encoded, none counts
   const Driver& driver = kernel_.context().driver();
-  auto q_map = encode(driver, q_map_params(spec_, plan_, problem.q, problem.num_tokens));
-  if (!q_map) return q_map.error();
-  auto k_map = encode(driver, k_map_params(spec_, plan_, problem.k, problem.num_keys));
-  if (!k_map) return k_map.error();
-  q_map_ = *q_map;
-  k_map_ = *k_map;
+  const auto q_map = q_map_params(spec_, plan_, problem.q, problem.num_tokens);
+  if (Status status = encode(driver, q_map, q_map_); !status) return status;
+  const auto k_map = k_map_params(spec_, plan_, problem.k, problem.num_keys);
+  if (Status status = encode(driver, k_map, k_map_); !status) return status;
   if (plan_.k_scale_by_tma) {
-    auto k_scale_map = encode(driver, k_scale_map_params(plan_, problem.k_scale, problem.num_keys));
-    if (!k_scale_map) return k_scale_map.error();
-    k_scale_map_ = *k_scale_map;
+    const auto k_scale_map = k_scale_map_params(plan_, problem.k_scale, problem.num_keys);
+    if (Status status = encode(driver, k_scale_map, k_scale_map_); !status) return status;
   }
   const ProblemSize size{static_cast<int>(problem.num_tokens), static_cast<int>(problem.num_keys)};
   key_parts_ = key_splits(plan_, size, kernel_.context().properties().num_sms);

@@ -57,15 +57,13 @@ TensorMapParams k_scale_map_params(const Plan& plan, std::uint64_t k_scale, std:
   return map;
 }
 
-Result<cuda::TensorMap> encode(const Driver& driver, const TensorMapParams& params) {
-  if (Status status = validate(params); !status) return status.error();
-  cuda::TensorMap map{};
+Status encode(const Driver& driver, const TensorMapParams& params, cuda::TensorMap& map) {
+  if (Status status = validate(params); !status) return status;
   const auto code = driver->tensor_map_encode_tiled(
       &map, static_cast<int>(params.type), params.rank, reinterpret_cast<void*>(params.address), params.dims.data(),
       params.strides.data(), params.box.data(), params.element_strides.data(), static_cast<int>(params.interleave),
       static_cast<int>(params.swizzle), params.l2_promotion, static_cast<int>(params.fill));
-  if (Status status = driver.check(code, "cuTensorMapEncodeTiled"); !status) return status.error();
-  return map;
+  return driver.check(code, "cuTensorMapEncodeTiled");
 }
 
 }  // namespace mlaindex

@@ -24,7 +24,7 @@ std::int32_t k_scale_skip(std::uint64_t k_scale) noexcept;
 // may have any element alignment. Element k_scale_skip(k_scale) of the map is k_scale[0].
 TensorMapParams k_scale_map_params(const Plan& plan, std::uint64_t k_scale, std::int64_t num_keys) noexcept;
 
-// The driver's form. Errors: those of validate(params), cuda_error.
-Result<cuda::TensorMap> encode(const Driver& driver, const TensorMapParams& params);
+// Writes the driver's form to `map`. Errors: those of validate(params), cuda_error.
+Status encode(const Driver& driver, const TensorMapParams& params, cuda::TensorMap& map);
 
 }  // namespace mlaindex
