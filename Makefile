@@ -11,6 +11,9 @@ TEST_JOBS ?= 2
 EXAMPLE := $(BUILD)/example/glm.safetensors
 CACHE := $(BUILD)/cache
 
+# Ninja works in parallel inside a step; two steps at once would fight over the build folder.
+.NOTPARALLEL:
+
 .PHONY: help setup configure build run test bundle clean distclean
 
 help:
@@ -29,17 +32,19 @@ configure: setup
 	@test -e $(BUILD)/build.ninja || cmake --preset release
 
 build: configure
-	@cmake --build $(BUILD) --parallel $(JOBS)
+	@cmake --build $(BUILD) --parallel $(JOBS) --target mlaindex mlaindex_jit mlaindex_jit_shared
 
 run: build
 	@mkdir -p $(dir $(EXAMPLE))
 	$(BUILD)/mlaindex make-case $(EXAMPLE) --tokens 96 --keys 1024 --heads 32 --depth 128 --mask ragged_causal --seed 1
 	$(BUILD)/mlaindex score $(EXAMPLE) --check --device auto --cache-dir $(CACHE)
 
-test: build
+test: configure
+	@cmake --build $(BUILD) --parallel $(JOBS)
 	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(TEST_JOBS)
 
-bundle: build
+bundle: configure
+	@cmake --build $(BUILD) --parallel $(JOBS) --target bundle
 	@scripts/bundle.sh $(BUILD)
 
 clean:

@@ -36,8 +36,9 @@ install() {
   say "installing:$missing"
   apt="apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0"
   log=$(mktemp)
-  # $apt and $missing are lists of words. One source that does not answer need not matter, so it is
+  # $apt and $missing are lists of words. One package source that does not answer need not matter, so it is
   # the installation that decides.
+  # shellcheck disable=SC2086
   if ! { $apt update || true; $apt install -y --no-install-recommends $missing; } >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     rm -f "$log"
