@@ -21,13 +21,11 @@ constexpr mode_t private_file = 0600;
 constexpr mode_t writable_by_others = S_IWGRP | S_IWOTH;
 
 Error failed(const char* what, const fs::path& path, int reason) {
-  std::string hint;
-  if (reason == ENOSPC || reason == EDQUOT) hint = "free some space, or choose another cache directory";
-  else if (reason == EACCES || reason == EPERM || reason == EROFS)
-    hint = "choose a cache directory that can be written: --cache-dir or MLAINDEX_JIT_CACHE_DIR";
+  const bool is_full = reason == ENOSPC || reason == EDQUOT;
   return {ErrorCode::cache_trouble,
           fmt::format("cannot {} '{}': {}", what, path.string(), std::generic_category().message(reason)),
-          std::move(hint)};
+          is_full ? "free some space, or choose another cache directory"
+                  : "choose a cache directory that can be written: --cache-dir or MLAINDEX_JIT_CACHE_DIR"};
 }
 
 Error unfit(const fs::path& path, const std::string& why, std::string hint = {}) {
