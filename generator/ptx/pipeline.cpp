@@ -5,6 +5,7 @@
 #include "generator/ptx/facts_pass.h"
 #include "generator/ptx/normalise.h"
 #include "generator/ptx/resource_gate.h"
+#include "generator/ptx/verify.h"
 
 namespace mlaindex::ptx {
 
@@ -34,6 +35,7 @@ Pipeline default_pipeline() {
   Pipeline pipeline;
   pipeline.add(std::make_unique<FactsPass>())
       .add(std::make_unique<ResourceGate>())
+      .add(std::make_unique<VerifyPass>())
       .add(std::make_unique<NormalisePass>());
   return pipeline;
 }

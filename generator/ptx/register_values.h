@@ -1,0 +1,55 @@
+// What is known of register values before the kernel runs: constant bits, and shared memory
+// addresses as a symbol and an offset.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "generator/ptx/module.h"
+
+namespace mlaindex::ptx {
+
+// An address inside a variable: exactly at `offset`, or anywhere from there on.
+struct Anchor {
+  SymbolTable table = SymbolTable::module_variable;
+  std::uint32_t index = kNoIndex;
+  std::int64_t offset = 0;
+  bool exact = true;
+  bool operator==(const Anchor&) const = default;
+  bool same_variable(const Anchor& other) const { return table == other.table && index == other.index; }
+};
+
+// Facts that hold whatever the path: one value stands for all writes of a register.
+struct AbstractValue {
+  bool defined = false;      // some write of it has been seen
+  std::uint64_t zeros = 0;   // bits that are always 0; bits past the width count as 0
+  std::uint64_t ones = 0;    // bits that are always 1
+  std::optional<Anchor> anchor;
+  bool operator==(const AbstractValue&) const = default;
+
+  std::optional<std::uint64_t> constant() const {
+    if ((zeros | ones) != ~std::uint64_t{0}) return std::nullopt;
+    return ones;
+  }
+};
+
+class RegisterValues {
+ public:
+  explicit RegisterValues(const Function& function);
+
+  // Of a register, literal or symbol; anything else is unknown.
+  AbstractValue of(const Operand& operand) const;
+  std::optional<std::uint64_t> constant(const Operand& operand) const { return of(operand).constant(); }
+  // Of the base plus its offset.
+  std::optional<Anchor> anchor(const Address& address) const;
+
+ private:
+  AbstractValue evaluate(const Instruction& instruction) const;
+  void write(const Operand& destination, const AbstractValue& value, bool widen, bool& changed);
+  void join(std::uint32_t reg, AbstractValue value, bool widen, bool& changed);
+  const Function& function_;
+  std::vector<AbstractValue> values_;
+};
+
+}  // namespace mlaindex::ptx

@@ -1,0 +1,206 @@
+#include <catch2/catch.hpp>
+
+#include "generator/ptx/parser.h"
+#include "generator/ptx/verify.h"
+#include "tests/ptx/test_data.h"
+
+using namespace mlaindex;
+using namespace mlaindex::ptx;
+
+namespace {
+
+std::vector<Finding> findings_of(const std::string& text, const VerifyContext& context = {}) {
+  const Result<Module> module = parse(text);
+  if (!module) FAIL(module.error().text());
+  return verify(*module, module->functions.back(), context);
+}
+
+// The text with the first `what` replaced.
+std::string mutated(std::string text, const std::string& what, const std::string& with) {
+  const std::size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, what.size(), with);
+}
+
+std::string without(std::string text, const std::string& instruction) {
+  while (text.find(instruction) != std::string::npos) text = mutated(text, instruction, "");
+  return text;
+}
+
+void check_found(const std::string& text, const std::string& rule, const std::string& words,
+                 const VerifyContext& context = {}) {
+  const std::vector<Finding> findings = findings_of(text, context);
+  REQUIRE_FALSE(findings.empty());
+  INFO(findings.front().text());
+  CHECK(findings.front().rule == rule);
+  CHECK_THAT(findings.front().text(), Catch::Contains(words));
+}
+
+// Keys go through a ring of two stages that threads read and TMA refills.
+const char* const kRing = R"(.version 9.0
+.target sm_100a
+.address_size 64
+.extern .shared .align 1024 .b8 shared[];
+.visible .entry ring(.param .align 64 .b8 map[128], .param .u64 out)
+.maxntid 128, 1, 1
+{
+  .reg .pred %p<4>; .reg .b32 %r<20>; .reg .b64 %rd<4>; .reg .f32 %f<3>;
+  mov.u32 %r1, shared; add.s32 %r2, %r1, 4096; add.s32 %r3, %r1, 4160; mov.b64 %rd1, map;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+  fence.mbarrier_init.release.cluster;
+  bar.sync 0;
+  mov.u32 %r4, %tid.x; setp.ne.s32 %p1, %r4, 0;
+  st.shared.u32 [%r3], %r4;
+  mov.u32 %r5, 0;
+  @%p1 bra READ;
+FILL:
+  shl.b32 %r6, %r5, 9; add.s32 %r7, %r1, %r6;
+  // producer fence
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 512;
+  cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r7], [%rd1, {%r5}], [%r2];
+  add.s32 %r5, %r5, 1; setp.lt.s32 %p2, %r5, 8; @%p2 bra FILL;
+  ret;
+READ:
+  shl.b32 %r8, %r5, 9; add.s32 %r9, %r8, %r1;
+  ld.shared.f32 %f1, [%r9+16];
+  // consumer fence
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+  ld.shared.u32 %r10, [%r3];
+  add.s32 %r5, %r5, 1; setp.lt.s32 %p2, %r5, 8; @%p2 bra READ;
+  ret;
+}
+)";
+
+}  // namespace
+
+TEST_CASE("kernels that keep the contract have no findings") {
+  CHECK(findings_of(test_data("pipeline_sm_90a.ptx"), {232}).empty());
+  CHECK(findings_of(test_data("pipeline_sm_100a.ptx"), {16}).empty());
+}
+
+TEST_CASE("census") {
+  const Module hopper = parse(test_data("pipeline_sm_90a.ptx")).value();
+  const std::map<std::string, int> counts = census(hopper.functions.back());
+  CHECK(counts.at("wgmma.mma_async") == 2);
+  CHECK(counts.at("TMA load") == 2);
+  CHECK(counts.at("mbarrier.init") == 2);
+  CHECK(counts.at("setmaxnreg") == 2);
+  CHECK_FALSE(counts.contains("ld.local"));
+  CHECK(census(parse(test_data("pipeline_sm_100a.ptx")).value().functions.back()).at("tcgen05.mma") >= 1);
+}
+
+TEST_CASE("register pool") {
+  const std::string text = test_data("pipeline_sm_90a.ptx");
+  check_found(mutated(text, "dec.sync.aligned.u32 40", "dec.sync.aligned.u32 20"), "register_pool", "multiple of 8");
+  check_found(mutated(text, "inc.sync.aligned.u32 232", "inc.sync.aligned.u32 236"), "register_pool", "multiple of 8");
+  check_found(without(text, ".minnctapersm 1"), "register_pool", ".minnctapersm");
+  check_found(without(text, ".maxntid 256, 1, 1"), "register_pool", ".maxntid");
+  check_found(text, "register_pool", "less or more than the 240", {240});
+  // 2 warpgroups x 128 registers: 232 + 40 do not fit.
+  check_found(text, "register_pool", "at least 272", {128});
+  CHECK(findings_of(text, {136}).empty());
+}
+
+TEST_CASE("mbarriers") {
+  const std::string text = test_data("pipeline_sm_90a.ptx");
+  check_found(mutated(text, "mov.u32 \t%r5, 128;", "mov.u32 \t%r5, 0;"), "mbarrier", "arrival count is 0");
+  check_found(mutated(text, "mov.u32 \t%r5, 128;", "mov.u32 \t%r5, 1048576;"), "mbarrier", "1 to 1048575");
+  check_found(without(text, "fence.mbarrier_init.release.cluster;"), "mbarrier", "fence.mbarrier_init");
+  check_found(without(text, "bar.sync \t0;"), "mbarrier", "without a barrier of the CTA");
+  std::string uninitialised = without(text, "mbarrier.init.shared::cta.b64 [%r2], %r3;");
+  uninitialised = without(uninitialised, "mbarrier.init.shared::cta.b64 [%r4], %r5;");
+  check_found(uninitialised, "mbarrier", "no mbarrier.init");
+}
+
+TEST_CASE("tensor memory") {
+  const std::string text = test_data("pipeline_sm_100a.ptx");
+  const std::string alloc = "tcgen05.alloc.cta_group::1";
+  check_found(without(text, "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"), "tensor_memory", "relinquish");
+  check_found(mutated(text, "tcgen05.dealloc.cta_group::1", "tcgen05.dealloc.cta_group::2"), "tensor_memory", "cta_group::2");
+  const std::size_t at = text.find("tcgen05.dealloc");
+  REQUIRE(at != std::string::npos);
+  const std::string leaking = std::string(text).erase(at, text.find(';', at) - at);
+  check_found(leaking, "tensor_memory", "no tcgen05.dealloc");
+  const std::size_t allocation = text.find(alloc);
+  REQUIRE(allocation != std::string::npos);
+  check_found(std::string(text).erase(allocation, text.find(';', allocation) - allocation), "tensor_memory", "not allocated");
+  check_found(mutated(text, ", 64;", ", 48;"), "tensor_memory", "48 columns");
+  check_found(mutated(text, ", 64;", ", 128;"), "tensor_memory", "128 columns are allocated and 64 freed");
+}
+
+TEST_CASE("order of tensor core work") {
+  const std::string blackwell = test_data("pipeline_sm_100a.ptx");
+  const std::string hopper = test_data("pipeline_sm_90a.ptx");
+  check_found(without(blackwell, "tcgen05.wait::ld.sync.aligned;"), "order", "tcgen05.wait::ld");
+  check_found(without(blackwell, "tcgen05.fence::after_thread_sync;"), "order", "fence::after_thread_sync");
+  const std::size_t commit = blackwell.find("tcgen05.commit");
+  REQUIRE(commit != std::string::npos);
+  check_found(std::string(blackwell).erase(commit, blackwell.find(';', commit) - commit), "order", "no tcgen05.commit");
+  check_found(without(hopper, "wgmma.wait_group.sync.aligned 0;"), "order", "before wgmma.wait_group");
+  check_found(without(hopper, "wgmma.commit_group.sync.aligned;"), "order", "no wgmma.commit_group");
+  check_found(without(hopper, "wgmma.fence.sync.aligned;"), "order", "no wgmma.fence");
+  check_found(mutated(blackwell, "tcgen05.wait::ld.sync.aligned;",
+                      "mbarrier.arrive.shared::cta.b64 _, [_ZZ8pipelineE8barriers]; tcgen05.wait::ld.sync.aligned;"),
+              "order", "released before tcgen05.wait::ld");
+  check_found(mutated(blackwell, "tcgen05.wait::ld.sync.aligned;",
+                      "tcgen05.wait::ld.sync.aligned; mbarrier.arrive.shared::cta.b64 _, [_ZZ8pipelineE8barriers];"),
+              "order", "fence::before_thread_sync");
+}
+
+TEST_CASE("descriptors") {
+  const std::string blackwell = test_data("pipeline_sm_100a.ptx");
+  const std::string hopper = test_data("pipeline_sm_90a.ptx");
+  const auto descriptor = [&](std::uint32_t bits) { return mutated(blackwell, "68157456", std::to_string(bits)); };
+  CHECK(findings_of(descriptor(0x08100010)).empty());  // 128 x 64
+  check_found(descriptor(0x0c100010), "descriptor", "M 192, N 64");
+  check_found(descriptor(0x04020010 | 1u << 23), "descriptor", "reserved");
+  check_found(descriptor(0x04000010), "descriptor", "N 0");
+  check_found(descriptor(0x04100110), "descriptor", "operand format of 2");
+  check_found(descriptor(0x04100030), "descriptor", "accumulator");
+  check_found(descriptor(0x04100014), "descriptor", "sparse");
+  const std::string constant = "4611756662049472512";  // 128-byte swizzle, bit 46, 1024-byte groups
+  check_found(mutated(blackwell, constant, "4611686293305294848"), "descriptor", "bit 46");
+  check_found(mutated(blackwell, constant, "4612882561956315136"), "descriptor", "must be 0");  // base offset 2
+  check_found(mutated(blackwell, constant, "6917599671263166464"), "descriptor", "swizzle mode 3");
+  check_found(mutated(hopper, "4611686293305294848", constant), "descriptor", "must be 0");
+}
+
+TEST_CASE("a slot that threads read and TMA refills needs a proxy fence") {
+  check_found(kRing, "proxy_fence", "ld.shared.f32");
+  CHECK(findings_of(kRing).size() == 1);  // the other load reads what threads wrote
+  CHECK(findings_of(mutated(kRing, "// consumer fence", "fence.proxy.async.shared::cta;")).empty());
+  CHECK(findings_of(mutated(kRing, "// producer fence", "fence.proxy.async.shared::cta;")).empty());
+  // Filled once: nothing to overtake.
+  CHECK(findings_of(without(kRing, "@%p2 bra FILL;")).empty());
+}
+
+TEST_CASE("warp-wide instructions that one lane reaches alone") {
+  const auto kernel = [](const std::string& body) {
+    return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n"
+           ".reg .pred %p<5>; .reg .b32 %r<5>;\n" + body + "\nret;\n}\n";
+  };
+  const std::string elect = "elect.sync _|%p1, -1; ";
+  check_found(kernel(elect + "@%p1 bra ONE; bra ALL; ONE: bar.sync 0; ALL:"), "aligned", "only the lane elected");
+  check_found(kernel(elect + "@!%p1 bra ALL; bar.warp.sync -1; ALL:"), "aligned", "only the lane elected");
+  check_found(kernel(elect + "@%p1 bar.sync 0;"), "aligned", "only the elected lane");
+  check_found(kernel(elect + "selp.b32 %r1, 1, 0, %p1; setp.eq.s32 %p2, %r1, 0; @%p2 bra ALL; "
+                             "LOOP: bar.sync 0; @%p3 bra LOOP; ALL:"), "aligned", "only the lane elected");
+  CHECK(findings_of(kernel(elect + "@%p1 bra ONE; bra ALL; ONE: mov.b32 %r1, 1; ALL: bar.sync 0;")).empty());
+  CHECK(findings_of(kernel(elect + "@!%p1 bra ALL; LOOP: @%p3 bra LOOP; ALL: bar.warp.sync -1;")).empty());
+  CHECK(findings_of(kernel("@%p1 bra SOME; bra ALL; SOME: bar.sync 0; ALL:")).empty());
+}
+
+TEST_CASE("the pass refuses with the line, or notes the census") {
+  Artifact artifact;
+  artifact.ptx = test_data("pipeline_sm_100a.ptx");
+  REQUIRE(VerifyPass().run(artifact, {}).ok());
+  REQUIRE(artifact.notes.size() == 1);
+  CHECK_THAT(artifact.notes[0].text, Catch::StartsWith("pipeline:") && Catch::Contains("tcgen05.alloc 1"));
+
+  artifact.ptx = without(artifact.ptx, "tcgen05.wait::ld.sync.aligned;");
+  const Status status = VerifyPass().run(artifact, {});
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code == ErrorCode::rejected_by_pass);
+  CHECK_THAT(status.error().message, Catch::Contains("pipeline breaks the kernel contract") &&
+                                         Catch::Contains("line ") && Catch::Contains("tcgen05.ld.sync.aligned"));
+}
