@@ -162,16 +162,17 @@ Status Layout::place_shared(std::uint32_t shared_base) {
   const auto visit = [&](const ptx::SymbolRef& symbol) { consider(variable(symbol)); };
   for (const ptx::Instruction& in : function_.instructions)
     for (const ptx::Operand& operand : in.operands) for_symbols(operand, visit);
-  std::uint64_t used = 0;
+  // With the toolchain's own base, 0x400, this is its layout; other bases keep declared alignments.
+  std::uint64_t end = shared_base;
   for (const ptx::Variable* v : sized) {
-    used = round_up(used, v->effective_alignment());
-    places_[v] = shared_base + used;
-    used += v->size_bytes();
+    end = round_up(end, v->effective_alignment());
+    places_[v] = end;
+    end += v->size_bytes();
   }
   std::uint64_t alignment = 16;
   for (const ptx::Variable* v : dynamic) alignment = std::max<std::uint64_t>(alignment, v->effective_alignment());
   program_.shared_base = shared_base;
-  program_.dynamic_start = shared_base + round_up(used, alignment);
+  program_.dynamic_start = round_up(end, alignment);
   for (const ptx::Variable* v : dynamic) places_[v] = program_.dynamic_start;
   return {};
 }
