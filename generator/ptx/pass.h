@@ -43,6 +43,8 @@ class Pass {
   virtual std::string_view name() const noexcept = 0;
   // Raised whenever the pass judges or changes kernels differently: it is part of the cache key.
   virtual int version() const noexcept = 0;
+  // What else decides the outcome, for a pass that can be configured; part of the key, too.
+  virtual std::string settings() const { return {}; }
   // Errors: rejected_by_pass when the kernel is refused; invalid_file when it cannot be read.
   virtual Status run(Artifact& artifact, const PassContext& context) const = 0;
 };

@@ -9,6 +9,17 @@
 
 namespace mlaindex::ptx {
 
+namespace {
+
+void add_default_passes(Pipeline& pipeline) {
+  pipeline.add(std::make_unique<FactsPass>())
+      .add(std::make_unique<ResourceGate>())
+      .add(std::make_unique<VerifyPass>())
+      .add(std::make_unique<NormalisePass>());
+}
+
+}  // namespace
+
 Pipeline& Pipeline::add(std::unique_ptr<const Pass> pass) {
   passes_.push_back(std::move(pass));
   return *this;
@@ -27,16 +38,23 @@ Status Pipeline::run(Artifact& artifact, const PassContext& context) const {
 
 Digest Pipeline::digest() const {
   DigestBuilder builder;
-  for (const auto& pass : passes_) builder.add(pass->name(), std::to_string(pass->version()));
+  for (const auto& pass : passes_) {
+    builder.add(pass->name(), std::to_string(pass->version()));
+    builder.add("settings", pass->settings());
+  }
   return builder.finish();
 }
 
 Pipeline default_pipeline() {
   Pipeline pipeline;
-  pipeline.add(std::make_unique<FactsPass>())
-      .add(std::make_unique<ResourceGate>())
-      .add(std::make_unique<VerifyPass>())
-      .add(std::make_unique<NormalisePass>());
+  add_default_passes(pipeline);
+  return pipeline;
+}
+
+Pipeline rewriting_pipeline(RewriteOptions options, Result<Assembler> assembler) {
+  Pipeline pipeline;
+  pipeline.add(std::make_unique<RewritePass>(std::move(options), std::move(assembler)));
+  add_default_passes(pipeline);
   return pipeline;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "generator/ptx/pass.h"
+#include "generator/ptx/rewrite.h"
 
 namespace mlaindex::ptx {
 
@@ -16,7 +17,7 @@ class Pipeline {
   // the pass.
   Status run(Artifact& artifact, const PassContext& context) const;
 
-  // Digest of the ordered (name, version) list.
+  // Digest of the ordered (name, version, settings) list.
   Digest digest() const;
 
  private:
@@ -25,6 +26,9 @@ class Pipeline {
 
 // The passes that are always on.
 Pipeline default_pipeline();
+
+// The same behind a rewrite, whose new cubin they then judge.
+Pipeline rewriting_pipeline(RewriteOptions options, Result<Assembler> assembler);
 
 // default_pipeline().digest(): belongs in the cache key.
 Digest pipeline_digest();
