@@ -148,7 +148,7 @@ Result<ExitCode> run_doctor(Session& session) {
 
   const char* verdict = "neither compiles nor runs kernels here: emit, explain, make-case and score --device cpu work";
   if (compiles && runs) verdict = "everything works";
-  if (compiles && !runs) verdict = "kernels are compiled and cached here, but there is no GPU to run them: score --device cpu works";
+  if (compiles && !runs) verdict = "kernels are compiled and cached here, but no GPU runs them: score --device cpu works";
   if (!compiles && runs) verdict = "kernels run here if they are in the cache; new ones cannot be compiled";
   report(output, "verdict", verdict);
   output.set("can_compile", compiles);

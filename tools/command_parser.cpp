@@ -113,7 +113,9 @@ void Grammar::add_kernel_commands() {
 void Grammar::add_score() {
   const auto options = std::make_shared<ScoreOptions>();
   CLI::App& command = add(root_, "score", "Score the case in a safetensors file", run_score, options);
-  command.add_option("input", options->inputs, "Case files: q, q_scale, k, k_scale; see make-case")->required()->type_name("IN...");
+  command.add_option("input", options->inputs, "Case files: q, q_scale, k, k_scale; see make-case")
+      ->required()
+      ->type_name("IN");
   command.add_option("-o,--output", options->output, "File for the scores; with several inputs, a folder")->type_name("OUT");
   command.add_option("--device", options->device, "auto (default), cuda:N, emulator or cpu")->type_name("DEVICE");
   command.add_option("--arch", options->arch, "sm_90a or sm_100a (default: that of the device)")->type_name("ARCH");

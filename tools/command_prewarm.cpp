@@ -58,17 +58,22 @@ Result<std::vector<Spec>> specs_of(const PrewarmOptions& options) {
   return specs;
 }
 
-// Looks every kernel up on `jobs` threads; the results are in the order of the specs. After the
-// first failure no new work is begun: what failed once (no NVRTC, say) would fail again.
+// Whether every other kernel would fail alike.
+bool is_of_the_machine(ErrorCode code) {
+  return code != ErrorCode::rejected_by_pass && code != ErrorCode::compile_failed && code != ErrorCode::unsupported_shape;
+}
+
+// Looks every kernel up on `jobs` threads; the results are in the order of the specs, and missing
+// where a failure of the machine ended the work.
 std::vector<std::optional<Result<KernelLookup>>> look_up(KernelStore& kernels, const std::vector<Spec>& specs, int jobs) {
   std::vector<std::optional<Result<KernelLookup>>> results(specs.size());
   std::atomic<std::size_t> next{0};
-  std::atomic<bool> failed{false};
+  std::atomic<bool> hopeless{false};
   ProgressBar progress(specs.size());
   const auto work = [&] {
-    for (std::size_t i = next++; i < specs.size() && !failed; i = next++) {
+    for (std::size_t i = next++; i < specs.size() && !hopeless; i = next++) {
       results[i] = kernels.get(specs[i]);
-      if (!*results[i]) failed = true;
+      if (!*results[i] && is_of_the_machine(results[i]->error().code)) hopeless = true;
       progress.advance(fmt::format("{} {} heads, {}, {}, fill {}", arch_name(specs[i].arch), specs[i].num_heads,
                                    mask_name(specs[i].mask), score_type_name(specs[i].score_type), fill_name(specs[i].fill)));
     }
@@ -93,6 +98,38 @@ Status check_cache(const Session& session) {
   return {};
 }
 
+struct Tally {
+  std::size_t compiled = 0;
+  std::size_t found = 0;
+  std::optional<Error> first_failure;
+};
+
+// Counts the results and puts them into the JSON object; failures are printed too.
+Tally report(Output& output, const std::vector<Spec>& specs, const std::vector<std::optional<Result<KernelLookup>>>& results) {
+  Tally tally;
+  Json kernels = Json::array(), failures = Json::array();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) continue;
+    const Result<KernelLookup>& lookup = *results[i];
+    if (lookup) {
+      (lookup->origin == KernelOrigin::compiled ? tally.compiled : tally.found) += 1;
+      kernels.push_back(kernel_json(*lookup));
+      continue;
+    }
+    const Error& error = lookup.error();
+    if (!tally.first_failure) tally.first_failure = error;
+    output.row("failed", to_string(specs[i]));
+    failures.push_back({{"spec", to_string(specs[i])}, {"code", error_code_name(error.code)}, {"message", error.message}});
+  }
+  output.set("kernels", std::move(kernels));
+  output.set("failed", std::move(failures));
+  output.set("compiled", tally.compiled);
+  output.set("found", tally.found);
+  output.row("kernels", fmt::format("{} of {} ready: {} compiled, {} found in the cache", tally.compiled + tally.found,
+                                    specs.size(), tally.compiled, tally.found));
+  return tally;
+}
+
 }  // namespace
 
 Result<ExitCode> run_prewarm(Session& session, const PrewarmOptions& options) {
@@ -110,26 +147,16 @@ Result<ExitCode> run_prewarm(Session& session, const PrewarmOptions& options) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   Output& output = session.output();
-  Json kernels = Json::array();
-  std::size_t compiled = 0, found = 0;
-  for (const auto& result : results) {
-    if (!result) continue;
-    if (!*result) return result->error();
-    ((*result)->origin == KernelOrigin::compiled ? compiled : found) += 1;
-    kernels.push_back(kernel_json(**result));
-  }
+  const Tally tally = report(output, *specs, results);
   const std::string cache_dir = session.config().cache_dir.string();
-  output.set("kernels", std::move(kernels));
-  output.set("compiled", compiled);
-  output.set("found", found);
+  output.row("time", fmt::format("{:.1f} s, {} at once", seconds, jobs));
+  output.row("cache", cache_dir);
   output.set("seconds", seconds);
   output.set("cache_dir", cache_dir);
+  if (tally.first_failure) return *tally.first_failure;
   if (session.kernels().counters().store_failed > 0) {
     return Error{ErrorCode::cache_trouble, "the kernels compile, but could not be kept", std::string(cache_hint)};
   }
-  output.row("kernels", fmt::format("{} ready: {} compiled, {} found in the cache", specs->size(), compiled, found));
-  output.row("time", fmt::format("{:.1f} s on {} threads", seconds, jobs));
-  output.row("cache", cache_dir);
   return ExitCode::done;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -39,22 +40,32 @@ Result<ParsedOptions> parse(const ScoreOptions& options) {
   return parsed;
 }
 
-// Where the scores of an input go: the file given, or for several inputs the folder given.
-Result<std::filesystem::path> output_path(const ScoreOptions& options, const std::filesystem::path& input) {
-  std::filesystem::path path = options.output;
+// Where the scores of each input go: the file given, or for several inputs the folder given; empty
+// paths when nothing is written.
+Result<std::vector<std::filesystem::path>> output_paths(const ScoreOptions& options) {
+  std::vector<std::filesystem::path> paths(options.inputs.size(), options.output);
+  if (options.output.empty()) return paths;
   std::error_code failure;
   if (options.inputs.size() > 1) {
-    std::filesystem::create_directories(path, failure);
-    if (!std::filesystem::is_directory(path, failure)) {
+    std::filesystem::create_directories(options.output, failure);
+    if (!std::filesystem::is_directory(options.output, failure)) {
       return Error{ErrorCode::invalid_argument, fmt::format("-o {}: not a folder", options.output),
                    "several inputs need a folder for their outputs"};
     }
-    path /= input.filename();
+    for (std::size_t i = 0; i < paths.size(); ++i) paths[i] /= std::filesystem::path(options.inputs[i]).filename();
   }
-  if (std::filesystem::equivalent(path, input, failure)) {
-    return Error{ErrorCode::invalid_argument, fmt::format("-o {} is the input", path.string()), "name another file"};
+  std::set<std::filesystem::path> taken;
+  for (const std::filesystem::path& path : paths) {
+    const auto is_path = [&](const std::string& input) { return std::filesystem::equivalent(path, input, failure); };
+    if (std::any_of(options.inputs.begin(), options.inputs.end(), is_path)) {
+      return Error{ErrorCode::invalid_argument, fmt::format("-o {} is an input", path.string()), "name another file"};
+    }
+    if (!taken.insert(path).second) {
+      return Error{ErrorCode::invalid_argument, fmt::format("two inputs would both go to {}", path.string()),
+                   "score inputs of the same name one at a time"};
+    }
   }
-  return path;
+  return paths;
 }
 
 // Where no kernel ran, one is still made when it is known for which arch: the same request on a
@@ -85,52 +96,79 @@ void print_kernel_used(Output& output, const KernelLookup& lookup, bool ran) {
 
 Status write_scores(const std::filesystem::path& path, const ScoreProblem& problem, AlignedBytes scores) {
   Safetensors file;
-  file.tensors["scores"] = Tensor{problem.score_type == ScoreType::bf16 ? "BF16" : "F32",
-                                  {static_cast<std::uint64_t>(problem.num_tokens), static_cast<std::uint64_t>(problem.num_columns)},
-                                  std::move(scores)};
+  const auto tokens = static_cast<std::uint64_t>(problem.num_tokens);
+  const auto columns = static_cast<std::uint64_t>(problem.num_columns);
+  const char* dtype = problem.score_type == ScoreType::bf16 ? "BF16" : "F32";
+  file.tensors["scores"] = Tensor{dtype, {tokens, columns}, std::move(scores)};
   return write_safetensors(path, file);
 }
 
-// Scores one file, prints it, and adds it to `cases`; whether it passed.
-Result<bool> score_file(Session& session, Device& device, const std::string& path, const ScoreOptions& options,
-                        const ParsedOptions& parsed, Json& cases) {
+Result<OpenedDevice> open(Session& session, const ScoreOptions& options, const ParsedOptions& parsed) {
+  const DeviceRequest request{.name = options.device, .arch = parsed.arch, .emulator = {}};
+  Result<OpenedDevice> opened = open_device(request, session.kernels(), session.config());
+  if (!opened) return opened;
+  const std::string name = opened->device->name();
+  session.output().row("device", name + (opened->note.empty() ? "" : "\n" + opened->note));
+  session.output().set("device", name);
+  session.output().set("note", opened->note);
+  return opened;
+}
+
+// Scores one case, prints it, and adds it to `cases`; whether it passed. `target` may be empty.
+Result<bool> score_and_print(Session& session, Device& device, const Case& input, const std::string& path,
+                             const std::filesystem::path& target, const ScoreOptions& options,
+                             const ParsedOptions& parsed, Json& cases) {
   Output& output = session.output();
-  const Result<Case> input = read_case(path, parsed.score_type, parsed.fill);
-  if (!input) return input.error();
-  for (const std::string& tensor : input->ignored) {
+  output.line();
+  output.row("case", fmt::format("{}: {}", path, describe(input.problem)));
+  output.row("output", fmt::format("{}, fill {}", options.score_type, options.fill));
+  for (const std::string& tensor : input.ignored) {
     session.log().warn(fmt::format("{}: tensor '{}' is not one of a case and is ignored", path, tensor));
   }
-  output.row("case", fmt::format("{}: {}", path, describe(input->problem)));
-  output.row("output", fmt::format("{}, fill {}", options.score_type, options.fill));
-
-  std::optional<std::filesystem::path> target;
-  if (!options.output.empty()) {
-    Result<std::filesystem::path> path_given = output_path(options, path);
-    if (!path_given) return std::move(path_given).error();
-    target = *std::move(path_given);
-  }
-
-  Result<ScoredCase> scored = score_case(device, *input, options.settings);
+  Result<ScoredCase> scored = score_case(device, input, options.settings);
   if (!scored) return Error{scored.error().code, fmt::format("{}: {}", path, scored.error().message), scored.error().hint};
   std::optional<KernelLookup> kernel = scored->run.kernel;
-  if (!kernel) kernel = make_kernel_ahead(session, *input, options, parsed);
+  if (!kernel) kernel = make_kernel_ahead(session, input, options, parsed);
   if (kernel) print_kernel_used(output, *kernel, scored->run.kernel.has_value());
-  print_scored_case(output, *input, *scored);
+  print_scored_case(output, input, *scored);
 
-  Json json{{"input", path}, {"problem", describe(input->problem)}};
+  Json json{{"input", path}, {"problem", describe(input.problem)}};
   json.update(scored_case_json(*scored));
   if (kernel) {
     json["kernel"] = kernel_json(*kernel);
     json["kernel"]["ran"] = scored->run.kernel.has_value();
   }
   const bool passed = scored->passed();
-  if (target) {
-    if (Status written = write_scores(*target, input->problem, std::move(scored->scores)); !written) return written.error();
-    output.row("written", target->string());
-    json["output"] = target->string();
+  if (!target.empty()) {
+    if (Status written = write_scores(target, input.problem, std::move(scored->scores)); !written) return written.error();
+    output.row("written", target.string());
+    json["output"] = target.string();
   }
   cases.push_back(std::move(json));
   return passed;
+}
+
+// Scores every input in turn; how many failed their check. The device is opened when the first input
+// turned out to be a case.
+Result<std::size_t> score_all(Session& session, const ScoreOptions& options, const ParsedOptions& parsed,
+                              const std::vector<std::filesystem::path>& targets, Json& cases) {
+  std::optional<OpenedDevice> opened;
+  std::size_t failed = 0;
+  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
+    const std::string& path = options.inputs[i];
+    const Result<Case> input = read_case(path, parsed.score_type, parsed.fill);
+    if (!input) return input.error();
+    if (!opened) {
+      Result<OpenedDevice> device = open(session, options, parsed);
+      if (!device) return std::move(device).error();
+      opened = *std::move(device);
+    }
+    const Result<bool> passed =
+        score_and_print(session, *opened->device, *input, path, targets[i], options, parsed, cases);
+    if (!passed) return passed.error();
+    if (!*passed) ++failed;
+  }
+  return failed;
 }
 
 }  // namespace
@@ -138,32 +176,20 @@ Result<bool> score_file(Session& session, Device& device, const std::string& pat
 Result<ExitCode> run_score(Session& session, const ScoreOptions& options) {
   const Result<ParsedOptions> parsed = parse(options);
   if (!parsed) return parsed.error();
-  const DeviceRequest request{.name = options.device, .arch = parsed->arch, .emulator = {}};
-  const Result<OpenedDevice> opened = open_device(request, session.kernels(), session.config());
-  if (!opened) return opened.error();
+  const Result<std::vector<std::filesystem::path>> targets = output_paths(options);
+  if (!targets) return targets.error();
 
-  Output& output = session.output();
-  output.row("device", opened->device->name() + (opened->note.empty() ? "" : "\n" + opened->note));
-  output.set("device", opened->device->name());
-  output.set("note", opened->note);
   Json cases = Json::array();
-  std::size_t failed = 0;
-  for (const std::string& path : options.inputs) {
-    output.line();
-    const Result<bool> passed = score_file(session, *opened->device, path, options, *parsed, cases);
-    if (!passed) {
-      output.set("cases", std::move(cases));
-      return passed.error();
-    }
-    if (!*passed) ++failed;
-  }
+  const Result<std::size_t> failed = score_all(session, options, *parsed, *targets, cases);
+  Output& output = session.output();
+  output.set("cases", std::move(cases));
+  if (!failed) return failed.error();
+  output.set("passed", *failed == 0);
   if (options.inputs.size() > 1) {
-    output.line(fmt::format("\n{} of {} cases {}", options.inputs.size() - failed, options.inputs.size(),
+    output.line(fmt::format("\n{} of {} cases {}", options.inputs.size() - *failed, options.inputs.size(),
                             options.settings.check ? "passed" : "scored"));
   }
-  output.set("cases", std::move(cases));
-  output.set("passed", failed == 0);
-  return failed == 0 ? ExitCode::done : ExitCode::check_failed;
+  return *failed == 0 ? ExitCode::done : ExitCode::check_failed;
 }
 
 }  // namespace mlaindex::tools
