@@ -53,6 +53,7 @@ void memory_hit(benchmark::State& state, Arch arch) {
   Config config = config_from_environment();
   config.cache_enabled = false;
   KernelStore store(config, Log(LogLevel::off));
+  if (const auto made = store.get(spec_of(arch)); !made) state.SkipWithError(made.error().text().c_str());
   for (auto _ : state) {
     const Result<KernelLookup> lookup = store.get(spec_of(arch));
     if (!lookup) state.SkipWithError(lookup.error().text().c_str());
