@@ -6,7 +6,7 @@ namespace mlaindex {
 
 Result<ScoreRun> CpuDevice::score(const ScoreProblem& problem, ScoreBuffer scores, const RunOptions&) {
   if (Status status = reference_scores(problem, scores); !status) return status.error();
-  return ScoreRun{.device = name(), .accumulation = exact_accumulation, .kernel = {}, .kernel_milliseconds = {}};
+  return ScoreRun{.device = name(), .accumulation = exact_accumulation};
 }
 
 }  // namespace mlaindex

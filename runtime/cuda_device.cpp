@@ -74,7 +74,7 @@ Result<Launcher*> CudaDevice::launcher(const CompiledKernel& kernel) {
 Result<ScoreRun> CudaDevice::score(const ScoreProblem& problem, ScoreBuffer scores, const RunOptions& options) {
   if (Status status = validate(problem); !status) return status.error();
   if (Status status = validate(problem, scores); !status) return status.error();
-  ScoreRun run{.device = name(), .accumulation = accumulation_model(arch_), .kernel = {}, .kernel_milliseconds = {}};
+  ScoreRun run{.device = name(), .accumulation = accumulation_model(arch_)};
   if (problem.num_tokens == 0 || problem.num_columns == 0) return run;
 
   auto lookup = store_.get(spec_for(problem, arch_), options.plan_name);

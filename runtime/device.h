@@ -23,10 +23,10 @@ struct RunOptions {
 };
 
 struct ScoreRun {
-  std::string device;                         // "cuda:0 (NVIDIA H200, sm_90a)"
+  std::string device;                                   // "cuda:0 (NVIDIA H200, sm_90a)"
   AccumulationModel accumulation = exact_accumulation;  // what check_scores should allow
-  std::optional<KernelLookup> kernel;         // absent on the CPU and where nothing was launched
-  std::optional<double> kernel_milliseconds;  // of one launch; the median when timed_runs > 0
+  std::optional<KernelLookup> kernel = {};              // absent on the CPU and where nothing was launched
+  std::optional<double> kernel_milliseconds = {};       // of one launch; the median when timed_runs > 0
 };
 
 // For one thread at a time.
@@ -50,9 +50,9 @@ class Device {
 using EmulatorFactory = std::function<Result<std::unique_ptr<Device>>(KernelStore&, Arch)>;
 
 struct DeviceRequest {
-  std::string name = "auto";  // auto, cuda:N, emulator or cpu
-  std::optional<Arch> arch;   // of the emulator (default sm_90a); a GPU must be of it when given
-  EmulatorFactory emulator;   // empty: this program has none
+  std::string name = "auto";       // auto, cuda:N, emulator or cpu
+  std::optional<Arch> arch = {};   // of the emulator (default sm_90a); a GPU must be of it when given
+  EmulatorFactory emulator = {};   // empty: this program has none
 };
 
 struct OpenedDevice {

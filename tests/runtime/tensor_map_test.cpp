@@ -1,0 +1,69 @@
+#include "runtime/tensor_map.h"
+
+#include <catch2/catch.hpp>
+
+namespace mlaindex {
+namespace {
+
+struct Case {
+  Spec spec;
+  const char* plan;
+};
+
+const Case cases[] = {{{.arch = Arch::sm_90a, .num_heads = 64}, "q_resident"},
+                      {{.arch = Arch::sm_90a, .num_heads = 12, .depth = 32}, "q_resident"},
+                      {{.arch = Arch::sm_100a, .num_heads = 1, .depth = 64}, "q_resident"},
+                      {{.arch = Arch::sm_100a, .num_heads = 128}, "seed"}};
+
+}  // namespace
+
+TEST_CASE("a box of q is one 128-row operand tile, and reaches every head and token", "[tensor_map]") {
+  for (const auto& [spec, name] : cases) {
+    const auto plan = make_plan(spec, name);
+    REQUIRE(plan.ok());
+    const TensorMapParams map = q_map_params(spec, *plan, 0x1000, 77);
+    CHECK(validate(map).ok());
+    CHECK(box_bytes(map) == static_cast<std::uint64_t>(128 * spec.depth));
+    const bool head_major = plan->column_order == ColumnOrder::head_major;
+    const std::size_t token = head_major ? 1 : 2;
+    const std::size_t head = head_major ? 2 : 1;
+    CHECK(map.dims[0] == static_cast<std::uint64_t>(spec.depth));
+    CHECK(map.dims[token] == 77);
+    CHECK(map.dims[head] == static_cast<std::uint64_t>(spec.num_heads));
+    CHECK(map.strides[token - 1] == static_cast<std::uint64_t>(spec.num_heads * spec.depth));
+    CHECK(map.strides[head - 1] == static_cast<std::uint64_t>(spec.depth));
+    CHECK(map.box[head] == static_cast<std::uint32_t>(plan->padded_heads));
+    CHECK(static_cast<int>(map.box[token]) * plan->column_groups == plan->tokens_per_block);
+  }
+}
+
+TEST_CASE("a box of k is a ring stage, its swizzle as wide as a key", "[tensor_map]") {
+  const TensorMapSwizzle swizzles[] = {TensorMapSwizzle::b32, TensorMapSwizzle::b64, TensorMapSwizzle::b128};
+  for (int i = 0; i < 3; ++i) {
+    const Spec spec{.depth = 32 << i};
+    const auto plan = make_plan(spec, "q_resident");
+    REQUIRE(plan.ok());
+    const TensorMapParams map = k_map_params(spec, *plan, 0x2000, 2147483647);
+    CHECK(validate(map).ok());
+    CHECK(map.swizzle == swizzles[i]);
+    CHECK(map.dims[1] == 2147483647);
+    CHECK(box_bytes(map) == static_cast<std::uint64_t>(plan->tile_keys * spec.depth));
+  }
+}
+
+TEST_CASE("the k_scale map starts at the 16-byte boundary below", "[tensor_map]") {
+  const Spec spec{.arch = Arch::sm_100a};
+  const auto plan = make_plan(spec, "q_resident");
+  REQUIRE(plan.ok());
+  for (std::uint64_t skip = 0; skip < 4; ++skip) {
+    const std::uint64_t k_scale = 0x3000 + 4 * skip;
+    const TensorMapParams map = k_scale_map_params(*plan, k_scale, 1000);
+    CHECK(validate(map).ok());
+    CHECK(map.address == 0x3000);
+    CHECK(k_scale_skip(k_scale) == static_cast<std::int32_t>(skip));
+    CHECK(map.dims[0] == 1000 + skip);
+    CHECK(map.box[0] == static_cast<std::uint32_t>(plan->tile_keys + 4));
+  }
+}
+
+}  // namespace mlaindex
