@@ -13,10 +13,10 @@
 namespace mlaindex::tools {
 namespace {
 
-// One part of the machine: there or not, and what to do when it is not.
+// One part of the machine: what it is, or why it does not serve and what to do.
 void report(Output& output, const char* label, const std::string& text) { output.row(label, text); }
 void report(Output& output, const char* label, const Error& error) {
-  output.row(label, "missing: " + error.message + (error.hint.empty() ? "" : "\n-> " + error.hint));
+  output.row(label, "not usable: " + error.message + (error.hint.empty() ? "" : "\n-> " + error.hint));
 }
 
 Json error_json(const Error& error) {

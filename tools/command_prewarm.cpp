@@ -74,8 +74,9 @@ std::vector<std::optional<Result<KernelLookup>>> look_up(KernelStore& kernels, c
     for (std::size_t i = next++; i < specs.size() && !hopeless; i = next++) {
       results[i] = kernels.get(specs[i]);
       if (!*results[i] && is_of_the_machine(results[i]->error().code)) hopeless = true;
-      progress.advance(fmt::format("{} {} heads, {}, {}, fill {}", arch_name(specs[i].arch), specs[i].num_heads,
-                                   mask_name(specs[i].mask), score_type_name(specs[i].score_type), fill_name(specs[i].fill)));
+      progress.advance(fmt::format("{} {}x{} {} {} {}", arch_name(specs[i].arch), specs[i].num_heads, specs[i].depth,
+                                   mask_name(specs[i].mask), score_type_name(specs[i].score_type),
+                                   specs[i].fill == Fill::none ? "" : fill_name(specs[i].fill)));
     }
   };
   std::vector<std::jthread> threads;

@@ -69,16 +69,18 @@ Result<std::vector<std::filesystem::path>> output_paths(const ScoreOptions& opti
 }
 
 // Where no kernel ran, one is still made when it is known for which arch: the same request on a
-// machine with a GPU then finds it in the cache. Nothing depends on it here, so trouble is a warning.
-std::optional<KernelLookup> make_kernel_ahead(Session& session, const Case& input, const ScoreOptions& options,
-                                              const ParsedOptions& parsed) {
+// machine with a GPU then finds it in the cache. Nothing here depends on it, so that trouble with the
+// machine is a warning.
+Result<std::optional<KernelLookup>> make_kernel_ahead(Session& session, const Case& input, const ScoreOptions& options,
+                                                      const ParsedOptions& parsed) {
   const bool wanted = parsed.arch || options.device == "auto";
-  if (!wanted || input.problem.num_tokens == 0 || input.problem.num_keys == 0) return {};
+  if (!wanted || input.problem.num_tokens == 0 || input.problem.num_keys == 0) return std::optional<KernelLookup>{};
   Result<KernelLookup> lookup =
       session.kernels().get(spec_for(input.problem, parsed.arch.value_or(Arch::sm_90a)), options.settings.plan);
-  if (lookup) return *std::move(lookup);
+  if (lookup) return std::optional(*std::move(lookup));
+  if (exit_code_of(lookup.error().code) == ExitCode::wrong_usage) return std::move(lookup).error();
   session.log().warn("no kernel was made: " + lookup.error().text());
-  return {};
+  return std::optional<KernelLookup>{};
 }
 
 void print_kernel_used(Output& output, const KernelLookup& lookup, bool ran) {
@@ -128,7 +130,11 @@ Result<bool> score_and_print(Session& session, Device& device, const Case& input
   Result<ScoredCase> scored = score_case(device, input, options.settings);
   if (!scored) return Error{scored.error().code, fmt::format("{}: {}", path, scored.error().message), scored.error().hint};
   std::optional<KernelLookup> kernel = scored->run.kernel;
-  if (!kernel) kernel = make_kernel_ahead(session, input, options, parsed);
+  if (!kernel) {
+    Result<std::optional<KernelLookup>> ahead = make_kernel_ahead(session, input, options, parsed);
+    if (!ahead) return std::move(ahead).error();
+    kernel = *std::move(ahead);
+  }
   if (kernel) print_kernel_used(output, *kernel, scored->run.kernel.has_value());
   print_scored_case(output, input, *scored);
 

@@ -113,6 +113,7 @@ TEST_CASE("wrong usage ends with 2, says what is wrong and where to look") {
       {{"score", in, in, "--device", "cpu", "-o", in}, "not a folder"},
       {{"score", in, in, "--device", "cpu", "-o", run.file("out")}, "two inputs would both go to"},
       {{"score", in, "--device", "cpu", "--layout", "paged"}, "not available in this version"},
+      {{"score", in, "--device", "cpu", "--arch", "sm_90a", "--plan", "best"}, "'best'"},
       {{"prewarm"}, "nothing to prewarm"},
       {{"prewarm", "--preset", "gpt-2"}, "unknown preset 'gpt-2'"},
       {{"prewarm", "--heads", "129"}, "num_heads = 129"},
@@ -123,7 +124,7 @@ TEST_CASE("wrong usage ends with 2, says what is wrong and where to look") {
     const Finished finished = run(one.words);
     INFO(finished.err);
     CHECK(finished.exit_code == 2);
-    CHECK(finished.out.empty() != (std::find(one.words.begin(), one.words.end(), "--json") != one.words.end()));
+    if (std::find(one.words.begin(), one.words.end(), "--json") != one.words.end()) parsed(finished);
     CHECK_THAT(finished.err, StartsWith("mlaindex: error: ") && Contains(one.message));
   }
   CHECK_FALSE(std::filesystem::exists(run.file("x")));
@@ -351,12 +352,12 @@ TEST_CASE("a cache that cannot be written is a warning, and the work is done") {
 TEST_CASE("prewarm compiles every mask, type and fill of a shape once") {
   if (!has_nvrtc()) return;
   const Shell run;
-  const std::vector<std::string> words{"prewarm", "--arch", "sm_90a", "--heads", "4", "--depth", "32", "--jobs", "2", "--json"};
+  const std::vector<std::string> words{"prewarm", "--arch", "sm_90a", "--heads", "8", "--depth", "32", "--jobs", "2", "--json"};
   const Finished first = run(words);
   INFO(first.err);
   CHECK(first.exit_code == 0);
   CHECK(parsed(first)["compiled"] == 16);
-  CHECK_THAT(first.err, StartsWith("[1/16] sm_90a 4 heads, ") && Contains("[16/16]"));
+  CHECK_THAT(first.err, StartsWith("[1/16] sm_90a 8x32 ") && Contains("[16/16]"));
   const nlohmann::json second = parsed(run(words));
   CHECK(second["compiled"] == 0);
   CHECK(second["found"] == 16);
@@ -372,6 +373,27 @@ TEST_CASE("doctor says what works") {
   const nlohmann::json json = parsed(run({"doctor", "--json"}));
   CHECK(json["can_compile"] == has_nvrtc());
   CHECK(json["cache"]["ok"] == true);
+}
+
+TEST_CASE("a GPU is found, described and used; scores that no kernel wrote fail the check") {
+  if (!has_nvrtc()) return;
+  const Shell run;
+  const std::map<std::string, std::string> fake{{"MLAINDEX_JIT_CUDA_DRIVER", MLAINDEX_FAKE_DRIVER}};  // launches do nothing
+  const nlohmann::json doctor = parsed(run({"doctor", "--json"}, fake));
+  CHECK(doctor["can_run"] == true);
+  REQUIRE(doctor["gpus"].size() == 1);
+  CHECK_THAT(doctor["gpus"][0].get<std::string>(), StartsWith("cuda:0, ") && Contains("132 SMs"));
+
+  const Finished scored = run({"score", run.make_case(), "--check", "--json"}, fake);
+  CHECK(scored.exit_code == 1);
+  const nlohmann::json result = parsed(scored);
+  CHECK_THAT(result["device"].get<std::string>(), StartsWith("cuda:0 "));
+  CHECK(result["cases"][0]["kernel"]["ran"] == true);
+  CHECK(result["cases"][0]["against_reference"]["passed"] == false);
+  CHECK(run({"score", run.make_case(), "--device", "cuda:7"}, fake).exit_code == 3);
+  const Finished other_arch = run({"score", run.make_case(), "--device", "cuda:0", "--arch", "sm_100a"}, fake);
+  CHECK(other_arch.exit_code != 0);
+  CHECK_THAT(other_arch.err, Contains("sm_100a"));
 }
 
 TEST_CASE("results that cannot be written are an error") {
