@@ -13,19 +13,31 @@ void copy_state(const Execution& x, const Operand& from, const Operand& to) {
   x.warp.initialised(to.slot) = (x.warp.initialised(to.slot) & ~x.mask) | (known & x.mask);
 }
 
-// A value that an asynchronous operation still owes must not be copied: that is a use.
-bool owed(const Execution& x, const Operand& from) {
-  if (from.constant || from.slot < 0 || (x.mask & ~x.warp.initialised(from.slot)) == 0) return false;
-  return !x.warp.tensor_loads.empty() || !x.warp.wgmma_open.empty() || !x.warp.wgmma_groups.empty();
+bool missing(const Execution& x, const Operand& from) {
+  return !from.constant && from.slot >= 0 && (x.mask & ~x.warp.initialised(from.slot)) != 0;
+}
+
+// A copy of a tcgen05.ld's result made before the wait is owed like the result itself.
+bool copy_owed_load(const Execution& x, const Operand& from, const Operand& to) {
+  for (TensorLoad& load : x.warp.tensor_loads)
+    if (const LoadTargets::Target* target = load.find(from.slot)) {
+      load.registers->targets.push_back({to.offset, to.slot, target->result});
+      return true;
+    }
+  return false;
 }
 
 template <class T>
 Step move(Execution& x) {
   const Operand& from = x.in.operands[1];
-  const T* a = owed(x, from) ? x.source<T>(from) : x.peek<T>(from);
+  const Operand& to = x.in.operands[0];
+  // A value that a wgmma still owes must not be copied: that is a use.
+  const bool unready = missing(x, from);
+  const bool used = unready && !copy_owed_load(x, from, to) && (!x.warp.wgmma_open.empty() || !x.warp.wgmma_groups.empty());
+  const T* a = used ? x.source<T>(from) : x.peek<T>(from);
   T* d = x.destination<T>();
   for_lanes(x.mask, [=](unsigned l) { d[l] = a[l]; });
-  copy_state(x, from, x.in.operands[0]);
+  copy_state(x, from, to);
   return Step::next;
 }
 

@@ -77,10 +77,10 @@ Step wait_loads(Execution& x) {
   Step result{};
   if (!whole_warp(x, result)) return result;
   for (const TensorLoad& load : x.warp.tensor_loads)
-    if (x.cluster().async.pending(load.registers.operation)) return x.block(WaitKind::tensor_loads);
+    if (x.cluster().async.pending(load.operation)) return x.block(WaitKind::tensor_loads);
   for (const TensorLoad& load : x.warp.tensor_loads) {
-    for (std::size_t i = 0; i < load.registers.slots.size(); ++i)
-      x.warp.initialised(load.registers.slots[i]) |= (*load.written)[i];
+    for (const LoadTargets::Target& target : load.registers->targets)
+      x.warp.initialised(target.slot) |= load.registers->written[target.result];
     Actor who = tensor_actor(x);
     who.line = load.line;
     x.cta().tensor.end_load(load.region, who);

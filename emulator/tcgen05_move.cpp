@@ -84,21 +84,25 @@ bool whole_warp(Execution& x, Step& result) {
   return false;
 }
 
-// Fills registers and says which lanes came from written cells.
-void read_cells(Warp& warp, const MoveSettings& s, const TensorRegion& region, const std::vector<std::uint32_t>& offsets,
-                std::vector<LaneMask>& written) {
+// Fills registers, and copies that were made of them, and says which lanes came from written cells.
+void read_cells(Warp& warp, const MoveSettings& s, const TensorRegion& region, LoadTargets& registers) {
   TensorMemory& tensor = warp.cta.tensor;
-  for (std::uint32_t t = 0; t < kWarpSize; ++t)
-    for (std::uint32_t r = 0; r < offsets.size(); ++r) {
+  for (std::uint32_t r = 0; r < s.registers; ++r) {
+    auto* lanes = reinterpret_cast<std::uint32_t*>(warp.file() + registers.targets[r].offset);
+    for (std::uint32_t t = 0; t < kWarpSize; ++t) {
       const Cell cell = cell_of(s, t, r);
       const std::uint32_t lane = region.first_lane + cell.lane;
       const std::uint32_t column = region.first_column + (s.packed ? 2 * cell.column : cell.column);
       const std::uint32_t* row = tensor.row(lane);
       const bool ready = tensor.initialised(lane, column) && (!s.packed || tensor.initialised(lane, column + 1));
-      const std::uint32_t value = s.packed ? (row[column] & 0xFFFF) | row[column + 1] << 16 : row[column];
-      reinterpret_cast<std::uint32_t*>(warp.file() + offsets[r])[t] = value;
-      written[r] |= static_cast<LaneMask>(ready) << t;
+      lanes[t] = s.packed ? (row[column] & 0xFFFF) | row[column + 1] << 16 : row[column];
+      registers.written[r] |= static_cast<LaneMask>(ready) << t;
     }
+  }
+  for (std::size_t i = s.registers; i < registers.targets.size(); ++i) {
+    const LoadTargets::Target& copy = registers.targets[i];
+    std::memcpy(warp.file() + copy.offset, warp.file() + registers.targets[copy.result].offset, 4 * kWarpSize);
+  }
 }
 
 Step load(Execution& x) {
@@ -111,19 +115,17 @@ Step load(Execution& x) {
   TensorLoad load;
   load.region = region;
   load.line = x.in.line;
-  load.written = std::make_shared<std::vector<LaneMask>>(s.registers);
-  std::vector<std::uint32_t> offsets;
-  for (const Operand& o : x.in.operands) {
-    offsets.push_back(o.offset);
-    load.registers.slots.push_back(o.slot);
+  load.registers = std::make_shared<LoadTargets>();
+  load.registers->written.resize(s.registers);
+  for (std::uint32_t r = 0; r < s.registers; ++r) {
+    const Operand& o = x.in.operands[r];
+    load.registers->targets.push_back({o.offset, o.slot, r});
     x.warp.initialised(o.slot) = 0;
     x.warp.written_at(o.slot) = x.now();
   }
   AsyncOperation op = tensor_operation(x, "tcgen05.ld");
-  op.complete = [s, region, offsets = std::move(offsets), written = load.written, warp = &x.warp] {
-    read_cells(*warp, s, region, offsets, *written);
-  };
-  load.registers.operation = x.cluster().async.add(std::move(op));
+  op.complete = [s, region, registers = load.registers, warp = &x.warp] { read_cells(*warp, s, region, *registers); };
+  load.operation = x.cluster().async.add(std::move(op));
   x.warp.tensor_loads.push_back(std::move(load));
   return Step::next;
 }

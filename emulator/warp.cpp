@@ -205,9 +205,9 @@ void Warp::report_unready(const Operand& operand, LaneMask missing) {
     return std::find(p.slots.begin(), p.slots.end(), slot) != p.slots.end();
   };
   const auto load = std::find_if(tensor_loads.begin(), tensor_loads.end(),
-                                 [&](const TensorLoad& l) { return holds(l.registers); });
+                                 [slot](const TensorLoad& l) { return l.find(slot) != nullptr; });
   if (load != tensor_loads.end()) {
-    cta.cluster.async.force(load->registers.operation);  // a true dependency is honoured, but orders nothing else
+    cta.cluster.async.force(load->operation);  // a true dependency is honoured, but orders nothing else
     cta.report(FaultKind::result_before_wait, false, this, "register " + name + " of a tcgen05.ld used before tcgen05.wait::ld");
   } else {
     bool pending = std::any_of(wgmma_open.begin(), wgmma_open.end(), holds);

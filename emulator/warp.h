@@ -44,13 +44,29 @@ struct PendingRegisters {
   std::vector<std::int32_t> slots;
 };
 
+// Registers of a tcgen05.ld. Compilers copy results before they wait; the copies are owed as well.
+struct LoadTargets {
+  struct Target {
+    std::uint32_t offset = 0;    // in the register file
+    std::int32_t slot = -1;
+    std::uint32_t result = 0;    // which register of the instruction it holds
+  };
+  std::vector<Target> targets;   // the instruction's own registers first
+  std::vector<LaneMask> written; // per result: lanes that came from written cells; set on completion
+};
+
 // A tcgen05.ld that was not waited for.
 struct TensorLoad {
-  PendingRegisters registers;
-  // Lanes of each register that came from written cells; filled in when the load completes.
-  std::shared_ptr<std::vector<LaneMask>> written;
+  std::uint64_t operation = 0;
+  std::shared_ptr<LoadTargets> registers;
   TensorRegion region;
   std::uint32_t line = 0;
+
+  const LoadTargets::Target* find(std::int32_t slot) const noexcept {
+    for (const LoadTargets::Target& target : registers->targets)
+      if (target.slot == slot) return &target;
+    return nullptr;
+  }
 };
 
 struct BulkGroup {
