@@ -12,7 +12,8 @@ using cuda::ReturnCode;
 
 Result<int> device_count(const Driver& driver) {
   int count = 0;
-  if (Status status = driver.check(driver->device_get_count(&count), "cuDeviceGetCount"); !status) return status.error();
+  if (Status status = driver.check(driver->device_get_count(&count), "cuDeviceGetCount"); !status)
+    return status.error();
   return count;
 }
 
@@ -29,10 +30,13 @@ Result<DeviceProperties> device_properties(const Driver& driver, int ordinal) {
   DeviceProperties properties;
   properties.ordinal = ordinal;
   std::array<char, 256> name{};
-  if (Status status = driver.check(driver->device_get_name(name.data(), static_cast<int>(name.size()) - 1, device), "cuDeviceGetName"); !status)
+  if (Status status = driver.check(driver->device_get_name(name.data(), static_cast<int>(name.size()) - 1, device),
+                                   "cuDeviceGetName");
+      !status)
     return status.error();
   properties.name = name.data();
-  if (Status status = driver.check(driver->device_total_memory(&properties.memory_bytes, device), "cuDeviceTotalMem"); !status)
+  if (Status status = driver.check(driver->device_total_memory(&properties.memory_bytes, device), "cuDeviceTotalMem");
+      !status)
     return status.error();
   const std::array<std::pair<DeviceAttribute, int*>, 4> attributes{
       {{DeviceAttribute::compute_capability_major, &properties.compute_capability_major},
@@ -40,7 +44,8 @@ Result<DeviceProperties> device_properties(const Driver& driver, int ordinal) {
        {DeviceAttribute::multiprocessor_count, &properties.num_sms},
        {DeviceAttribute::max_shared_memory_per_block_optin, &properties.max_shared_bytes_per_cta}}};
   for (const auto& [attribute, value] : attributes) {
-    if (Status status = driver.check(driver->device_get_attribute(value, attribute, device), "cuDeviceGetAttribute"); !status)
+    if (Status status = driver.check(driver->device_get_attribute(value, attribute, device), "cuDeviceGetAttribute");
+        !status)
       return status.error();
   }
   return properties;

@@ -52,7 +52,8 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(int ordinal, KernelStore& s
   if (!driver) return driver.error();
   const auto properties = device_properties(**driver, ordinal);
   if (!properties) return properties.error();
-  const auto arch = arch_of_compute_capability(properties->compute_capability_major, properties->compute_capability_minor);
+  const auto arch =
+      arch_of_compute_capability(properties->compute_capability_major, properties->compute_capability_minor);
   if (!arch) return arch.error();
   auto context = Context::open(std::move(*driver), ordinal);
   if (!context) return context.error();

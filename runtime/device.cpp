@@ -58,8 +58,9 @@ Result<OpenedDevice> open_best(const DeviceRequest& request, KernelStore& store,
 Result<OpenedDevice> open_device(const DeviceRequest& request, KernelStore& store, const Config& config) {
   if (request.name == "auto") return open_best(request, store, config);
   if (request.name == "cpu") return OpenedDevice{std::make_unique<CpuDevice>(), {}};
-  Result<std::unique_ptr<Device>> device = Error{ErrorCode::invalid_argument, fmt::format("unknown device '{}'", request.name),
-                                                 "allowed: auto, cuda:N, emulator, cpu"};
+  Result<std::unique_ptr<Device>> device =
+      Error{ErrorCode::invalid_argument, fmt::format("unknown device '{}'", request.name),
+            "allowed: auto, cuda:N, emulator, cpu"};
   if (request.name == "emulator") {
     device = open_emulator(request, store);
   } else if (const auto ordinal = cuda_ordinal(request.name)) {

@@ -81,7 +81,8 @@ Status DeviceBuffer::check_zone(cuda::DevicePointer zone, const char* where) con
   if (Status status = scope.status(); !status) return status;
   const Driver& driver = context_->driver();
   std::vector<std::byte> bytes(guard_bytes_);
-  if (Status status = driver.check(driver->copy_to_host(bytes.data(), zone, bytes.size()), "reading guard zones"); !status)
+  if (Status status = driver.check(driver->copy_to_host(bytes.data(), zone, bytes.size()), "reading guard zones");
+      !status)
     return status;
   const auto damaged = std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b != guard_pattern; });
   if (damaged == bytes.end()) return {};

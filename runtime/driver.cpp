@@ -46,8 +46,10 @@ std::string_view hint(ReturnCode code) noexcept {
     case ReturnCode::launch_failed:
       return "the CUDA context is lost, and every later call fails alike: restart the process; "
              "run it under compute-sanitizer to find the access";
-    case ReturnCode::launch_out_of_resources: return "the kernel needs more registers or shared memory than the GPU has";
-    case ReturnCode::system_driver_mismatch: return "kernel module and libcuda differ in version: reboot, or reinstall the driver";
+    case ReturnCode::launch_out_of_resources:
+      return "the kernel needs more registers or shared memory than the GPU has";
+    case ReturnCode::system_driver_mismatch:
+      return "kernel module and libcuda differ in version: reboot, or reinstall the driver";
     case ReturnCode::stream_capture_unsupported: return "not allowed while the stream is being captured";
     case ReturnCode::unknown: return "often a driver or device left in a bad state: see dmesg for Xid messages";
     default: return {};

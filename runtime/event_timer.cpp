@@ -46,11 +46,13 @@ Result<double> EventTimer::stop(cuda::Stream stream) {
   const ContextScope scope(*context_);
   if (Status status = scope.status(); !status) return status.error();
   const Driver& driver = context_->driver();
-  if (Status status = driver.check(driver->event_record(stop_, stream), "cuEventRecord"); !status) return status.error();
+  if (Status status = driver.check(driver->event_record(stop_, stream), "cuEventRecord"); !status)
+    return status.error();
   if (Status status = driver.check(driver->event_synchronize(stop_), "running the kernel"); !status)
     return status.error();
   float milliseconds = 0;
-  if (Status status = driver.check(driver->event_elapsed_time(&milliseconds, start_, stop_), "cuEventElapsedTime"); !status)
+  if (Status status = driver.check(driver->event_elapsed_time(&milliseconds, start_, stop_), "cuEventElapsedTime");
+      !status)
     return status.error();
   return static_cast<double>(milliseconds);
 }

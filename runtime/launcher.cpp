@@ -31,8 +31,9 @@ struct Pointer {
 };
 
 Status check_extents(const Spec& spec, const DeviceProblem& problem) {
-  for (const Extent& extent : {Extent{"num_tokens", problem.num_tokens}, Extent{"num_keys", problem.num_keys},
-                               Extent{"num_columns", problem.num_columns}, Extent{"num_requests", problem.num_requests}}) {
+  for (const Extent& extent :
+       {Extent{"num_tokens", problem.num_tokens}, Extent{"num_keys", problem.num_keys},
+        Extent{"num_columns", problem.num_columns}, Extent{"num_requests", problem.num_requests}}) {
     if (extent.value < 0 || extent.value > max_extent)
       return invalid(fmt::format("{} = {}", extent.name, extent.value), fmt::format("allowed: 0 to {}", max_extent));
   }
@@ -61,7 +62,8 @@ Status check_pointers(const Spec& spec, const DeviceProblem& problem) {
   }
   if (spec.mask == Mask::full) return {};
   const bool ragged = is_ragged(spec.mask);
-  if (Status status = check_pointer({ragged ? "query_offsets" : "row_start", problem.row_start, 4}); !status) return status;
+  if (Status status = check_pointer({ragged ? "query_offsets" : "row_start", problem.row_start, 4}); !status)
+    return status;
   return check_pointer({ragged ? "key_offsets" : "row_end", problem.row_end, 4});
 }
 
@@ -127,9 +129,10 @@ Status Launcher::launch_kernel(const DeviceProblem& problem, cuda::Stream stream
   void* parameters[] = {&q_map_, &k_map_, &k_scale_map_, &arguments};
   const std::int64_t token_blocks = (problem.num_tokens + plan_.tokens_per_block - 1) / plan_.tokens_per_block;
   const Driver& driver = kernel_.context().driver();
-  const auto code = driver->launch_kernel(
-      kernel_.function(), static_cast<unsigned>(token_blocks), static_cast<unsigned>(key_parts_), 1,
-      static_cast<unsigned>(plan_.num_threads), 1, 1, static_cast<unsigned>(plan_.shared_bytes()), stream, parameters, nullptr);
+  const auto code =
+      driver->launch_kernel(kernel_.function(), static_cast<unsigned>(token_blocks),
+                            static_cast<unsigned>(key_parts_), 1, static_cast<unsigned>(plan_.num_threads), 1, 1,
+                            static_cast<unsigned>(plan_.shared_bytes()), stream, parameters, nullptr);
   return driver.check(code, "cuLaunchKernel");
 }
 
@@ -140,9 +143,10 @@ Status Launcher::fill_rows(const DeviceProblem& problem, cuda::Stream stream) co
   const auto height = static_cast<std::size_t>(problem.num_tokens);
   const std::size_t pitch = static_cast<std::size_t>(problem.row_stride) * score_bytes(spec_.score_type);
   constexpr unsigned f32_negative_infinity = 0xff800000;
-  const auto code = spec_.score_type == ScoreType::f32
-                        ? driver->fill_rows_32(problem.scores, pitch, f32_negative_infinity, width, height, stream)
-                        : driver->fill_rows_16(problem.scores, pitch, f32_negative_infinity >> 16, width, height, stream);
+  const auto code =
+      spec_.score_type == ScoreType::f32
+          ? driver->fill_rows_32(problem.scores, pitch, f32_negative_infinity, width, height, stream)
+          : driver->fill_rows_16(problem.scores, pitch, f32_negative_infinity >> 16, width, height, stream);
   return driver.check(code, "filling rows that see no keys");
 }
 

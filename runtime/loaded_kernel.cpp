@@ -28,14 +28,17 @@ Result<LoadedKernel> LoadedKernel::load(std::shared_ptr<const Context> context, 
 
   LoadedKernel loaded(context);
   const std::string what = fmt::format("loading {}", kernel.kernel_name);
-  const auto code = driver->library_load_data(&loaded.library_, kernel.cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  const auto code =
+      driver->library_load_data(&loaded.library_, kernel.cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
   if (Status status = driver.check(code, what + ": cuLibraryLoadData"); !status) return status.error();
   cuda::Kernel handle = nullptr;
   if (Status status = driver.check(driver->library_get_kernel(&handle, loaded.library_, kernel.kernel_name.c_str()),
                                    what + ": cuLibraryGetKernel");
       !status)
     return status.error();
-  if (Status status = driver.check(driver->kernel_get_function(&loaded.function_, handle), what + ": cuKernelGetFunction"); !status)
+  if (Status status =
+          driver.check(driver->kernel_get_function(&loaded.function_, handle), what + ": cuKernelGetFunction");
+      !status)
     return status.error();
   const int shared_bytes = kernel.plan.shared_bytes();
   if (shared_bytes > shared_bytes_without_opt_in) {

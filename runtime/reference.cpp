@@ -4,9 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <exception>
 #include <limits>
+#include <memory>
 #include <new>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -136,7 +137,8 @@ void score_block(const ScoreProblem& problem, const AccumulationModel& model, st
     const double k_scale = problem.k_scale[static_cast<std::size_t>(key)];
     row.scores[slot] = block.sums[lane] * k_scale;
     if (!model.exact) {
-      row.bounds[slot] = score_bound(problem.num_heads, block.weighted_bounds[lane], block.weighted_dots[lane], k_scale);
+      row.bounds[slot] =
+          score_bound(problem.num_heads, block.weighted_bounds[lane], block.weighted_dots[lane], k_scale);
     }
   }
 }
@@ -196,7 +198,7 @@ Status for_each_reference_row(const ScoreProblem& problem, const AccumulationMod
   std::vector<std::jthread> helpers;
   try {
     while (static_cast<std::int64_t>(helpers.size()) + 1 < std::min(wanted, groups)) helpers.emplace_back(work);
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // Fewer threads than wanted: this one and those that started do all the work.
   }
   work();

@@ -40,7 +40,8 @@ Result<std::vector<std::filesystem::path>> case_files(const Settings& settings) 
   }
   if (files.empty()) {
     return Error{ErrorCode::invalid_file,
-                 fmt::format("{}: no *.safetensors files{}", settings.folder.string(), error ? " (" + error.message() + ")" : ""),
+                 fmt::format("{}: no *.safetensors files{}", settings.folder.string(),
+                             error ? " (" + error.message() + ")" : ""),
                  "tests/hardware/make_cases.py writes them"};
   }
   std::sort(files.begin(), files.end());
@@ -48,15 +49,18 @@ Result<std::vector<std::filesystem::path>> case_files(const Settings& settings) 
 }
 
 // One line on stdout.
-bool run_and_report(Device& device, const std::filesystem::path& file, ScoreType type, Fill fill, const CaseSettings& settings) {
-  const std::string label = fmt::format("{:<44} {:<4} fill={:<4}", file.stem().string(), score_type_name(type), fill_name(fill));
+bool run_and_report(Device& device, const std::filesystem::path& file, ScoreType type, Fill fill,
+                    const CaseSettings& settings) {
+  const std::string label =
+      fmt::format("{:<44} {:<4} fill={:<4}", file.stem().string(), score_type_name(type), fill_name(fill));
   auto input = tools::read_case(file, type, fill);
   auto outcome = input ? run_case(device, std::move(*input), settings) : Result<CaseOutcome>(input.error());
   if (!outcome) {
     fmt::print("FAIL {} {}\n", label, outcome.error().text());
     return false;
   }
-  const std::string time = outcome->kernel_milliseconds ? fmt::format(" {:9.2f} us", 1000 * *outcome->kernel_milliseconds) : "";
+  const std::string time =
+      outcome->kernel_milliseconds ? fmt::format(" {:9.2f} us", 1000 * *outcome->kernel_milliseconds) : "";
   fmt::print("{} {} {}{} {}\n", outcome->passed() ? "ok  " : "FAIL", label, outcome->plan, time,
              outcome->failure.value_or(summary(outcome->report)));
   return outcome->passed();
@@ -74,7 +78,8 @@ int run_cases(Device& device, const std::vector<std::filesystem::path>& files, c
       }
     }
   }
-  fmt::print("{}: {} files, {} runs of {} repeats, {} failed\n", device.name(), files.size(), runs, settings.repeats, failures);
+  fmt::print("{}: {} files, {} runs of {} repeats, {} failed\n", device.name(), files.size(), runs, settings.repeats,
+             failures);
   return failures == 0 ? 0 : 1;
 }
 

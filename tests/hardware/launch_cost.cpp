@@ -14,7 +14,8 @@ constexpr int num_launches = 10000;
 constexpr int launches_per_drain = 200;  // fewer than the driver queues before a launch blocks
 
 // Median microseconds of a launch, alternating between two problems.
-Result<double> median_cost(CudaDevice& device, Launcher& launcher, const DeviceProblem& even, const DeviceProblem& odd) {
+Result<double> median_cost(CudaDevice& device, Launcher& launcher, const DeviceProblem& even,
+                           const DeviceProblem& odd) {
   using Clock = std::chrono::steady_clock;
   auto drain = EventTimer::create(device.context());
   if (!drain) return drain.error();

@@ -94,7 +94,8 @@ TEST_CASE("a zero of the other sign is within any bound, but not bitwise equal",
 }
 
 TEST_CASE("writes where nothing may be written are found", "[check]") {
-  for (const auto& [token, column] : {std::pair{0, 1}, std::pair{0, 5}, std::pair{1, 7}, std::pair{2, 10}, std::pair{2, 12}}) {
+  for (const auto& [token, column] :
+       {std::pair{0, 1}, std::pair{0, 5}, std::pair{1, 7}, std::pair{2, 10}, std::pair{2, 12}}) {
     Scored scored(ScoreType::bf16, Fill::none);
     scored.set(token, column, 0xc3c2);
     check_first(scored.check(), token, column, "written outside the visible range");

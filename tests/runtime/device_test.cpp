@@ -48,7 +48,8 @@ TEST_CASE("devices are opened by name", "[device]") {
   CHECK(cpu->device->name() == "cpu (f64 reference)");
   CHECK(cpu->note.empty());
 
-  const auto emulator = open_device({.name = "emulator", .arch = Arch::sm_100a, .emulator = fake_emulator}, store, config);
+  const auto emulator =
+      open_device({.name = "emulator", .arch = Arch::sm_100a, .emulator = fake_emulator}, store, config);
   REQUIRE(emulator.ok());
   CHECK(emulator->device->name() == "emulator of sm_100a");
   CHECK(open_device({.name = "emulator"}, store, config).error().code == ErrorCode::no_device);
@@ -83,7 +84,8 @@ TEST_CASE_METHOD(FakeDriverTest, "a GPU is taken when there is one of the wanted
     CHECK(any->device->name() == "cuda:0 (Fake GPU, sm_90a)");
     CHECK(any->note.empty());
   }
-  CHECK(open_device({.name = "cuda:0", .arch = Arch::sm_100a}, store, config).error().code == ErrorCode::unsupported_arch);
+  CHECK(open_device({.name = "cuda:0", .arch = Arch::sm_100a}, store, config).error().code ==
+        ErrorCode::unsupported_arch);
   CHECK(open_device({.name = "cuda:1"}, store, config).error().code == ErrorCode::no_device);
   fake().compute_capability = 89;
   const auto older = open_device({.name = "cuda:0"}, store, config);
@@ -111,7 +113,8 @@ TEST_CASE("the CPU device scores by the reference", "[device]") {
   CHECK(report->passed());
 }
 
-TEST_CASE_METHOD(FakeDriverTest, "an uploaded problem keeps its data, its alignment and its guard zones", "[uploaded_problem]") {
+TEST_CASE_METHOD(FakeDriverTest, "an uploaded problem keeps its data, its alignment and its guard zones",
+                 "[uploaded_problem]") {
   OwnedProblem owned = random_problem({}, 4);
   owned.problem.mask = Mask::ragged;
   owned.query_offsets = {0, 5};
@@ -132,7 +135,8 @@ TEST_CASE_METHOD(FakeDriverTest, "an uploaded problem keeps its data, its alignm
     CHECK(scores.back() == std::byte{0x32});
     CHECK(uploaded->check_guard_zones().ok());
 
-    for (const cuda::DevicePointer outside : {device.scores - 1, device.scores + scores.size(), device.q_scale - 60000}) {
+    for (const cuda::DevicePointer outside :
+         {device.scores - 1, device.scores + scores.size(), device.q_scale - 60000}) {
       auto* byte = reinterpret_cast<unsigned char*>(outside);
       const unsigned char before = *byte;
       *byte = 0;

@@ -6,7 +6,8 @@ TEST_CASE("a missing, foreign, old or incomplete driver is no_driver, with what 
   const auto missing = Driver::load("/nonexistent/libcuda.so.1");
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.error().code == ErrorCode::no_driver);
-  CHECK_THAT(missing.error().text(), Catch::Contains("/nonexistent/libcuda.so.1") && Catch::Contains("MLAINDEX_JIT_CUDA_DRIVER"));
+  CHECK_THAT(missing.error().text(),
+             Catch::Contains("/nonexistent/libcuda.so.1") && Catch::Contains("MLAINDEX_JIT_CUDA_DRIVER"));
 
   const auto old = Driver::load(FAKE_DRIVER_OLD);
   REQUIRE_FALSE(old.ok());
@@ -39,7 +40,8 @@ TEST_CASE_METHOD(FakeDriverTest, "errors carry the driver's name, number and tex
   CHECK(sticky.message == "launching: CUDA_ERROR_ILLEGAL_ADDRESS (700): text of the fake");
   CHECK_THAT(sticky.hint, Catch::Contains("restart the process"));
   CHECK(driver()->error(cuda::ReturnCode::out_of_memory, "x").code == ErrorCode::out_of_memory);
-  CHECK_THAT(driver()->error(static_cast<cuda::ReturnCode>(12345), "x").message, Catch::Contains("unknown error (12345)"));
+  CHECK_THAT(driver()->error(static_cast<cuda::ReturnCode>(12345), "x").message,
+             Catch::Contains("unknown error (12345)"));
 }
 
 TEST_CASE_METHOD(FakeDriverTest, "the primary context is held as long as it is used", "[context]") {

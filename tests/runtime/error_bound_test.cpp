@@ -61,10 +61,12 @@ std::vector<std::byte> simulate(const ScoreProblem& problem, const TensorCore& c
         if (head == fault.lost_head) continue;
         float dot = 0;
         for (std::int64_t d = 0; d < depth; d += accumulation_step) {
-          dot = core.accumulate(dot, &problem.q[static_cast<std::size_t>((token * problem.num_heads + head) * depth + d)],
+          dot = core.accumulate(dot,
+                                &problem.q[static_cast<std::size_t>((token * problem.num_heads + head) * depth + d)],
                                 &problem.k[static_cast<std::size_t>(key * depth + d)]);
         }
-        const float weighted = std::max(dot, 0.0F) * problem.q_scale[static_cast<std::size_t>(token * problem.q_scale_stride + head)];
+        const float weighted =
+            std::max(dot, 0.0F) * problem.q_scale[static_cast<std::size_t>(token * problem.q_scale_stride + head)];
         sum += weighted;
       }
       const double score = sum * problem.k_scale[static_cast<std::size_t>(column)];
@@ -83,7 +85,8 @@ void make_normal(OwnedProblem& owned, unsigned seed) {
     std::uint8_t best = 0;
     for (unsigned bits = 0; bits < 256; ++bits) {
       const auto candidate = static_cast<std::uint8_t>(bits);
-      if ((bits & 0x7f) != 0x7f && std::fabs(e4m3_value(candidate) - value) < std::fabs(e4m3_value(best) - value)) best = candidate;
+      if ((bits & 0x7f) != 0x7f && std::fabs(e4m3_value(candidate) - value) < std::fabs(e4m3_value(best) - value))
+        best = candidate;
     }
     return best;
   };
@@ -104,13 +107,15 @@ CheckReport check(const ScoreProblem& problem, const std::vector<std::byte>& sco
 TEST_CASE("the bound holds for the published model, and is within an order of it", "[error_bound]") {
   for (const Arch arch : all_archs) {
     for (const ScoreType type : {ScoreType::f32, ScoreType::bf16}) {
-      for (const ProblemShape& shape : {ProblemShape{6, 150, 1, 32}, ProblemShape{6, 150, 4, 64}, ProblemShape{6, 150, 64, 128}}) {
+      for (const ProblemShape& shape :
+           {ProblemShape{6, 150, 1, 32}, ProblemShape{6, 150, 4, 64}, ProblemShape{6, 150, 64, 128}}) {
         for (const bool normal : {false, true}) {
           OwnedProblem owned = random_problem(shape, 11);
           if (normal) make_normal(owned, 12);
           owned.problem.score_type = type;
           const CheckReport report = check(owned.problem, simulate(owned.problem, tensor_core(arch)), arch);
-          INFO(arch_name(arch) << ' ' << score_type_name(type) << ' ' << shape.num_heads << " heads: " << summary(report));
+          INFO(arch_name(arch) << ' ' << score_type_name(type) << ' ' << shape.num_heads
+                               << " heads: " << summary(report));
           CHECK(report.passed());
           CHECK(report.max_error_to_bound > 0.01);
         }
@@ -130,7 +135,8 @@ TEST_CASE("one lost head of many is beyond the bound", "[error_bound]") {
     for (const int heads : {4, 64, 128}) {
       OwnedProblem owned = random_problem({4, 64, heads, 128}, 21);
       make_normal(owned, 22);
-      const CheckReport report = check(owned.problem, simulate(owned.problem, tensor_core(arch), {.lost_head = heads / 2}), arch);
+      const CheckReport report =
+          check(owned.problem, simulate(owned.problem, tensor_core(arch), {.lost_head = heads / 2}), arch);
       INFO(arch_name(arch) << ' ' << heads << " heads: " << summary(report));
       CHECK(report.mismatches > report.scores_checked / 10);
     }
@@ -141,7 +147,8 @@ TEST_CASE("two exchanged key tiles are beyond the bound", "[error_bound]") {
   for (const Arch arch : all_archs) {
     OwnedProblem owned = random_problem({4, 130, 128, 128}, 31);
     make_normal(owned, 32);
-    const CheckReport report = check(owned.problem, simulate(owned.problem, tensor_core(arch), {.exchanged_keys = 64}), arch);
+    const CheckReport report =
+        check(owned.problem, simulate(owned.problem, tensor_core(arch), {.exchanged_keys = 64}), arch);
     CHECK(report.mismatches > 4 * 128 * 9 / 10);
   }
 }

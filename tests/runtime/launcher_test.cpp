@@ -210,7 +210,8 @@ TEST_CASE_METHOD(LauncherTest, "failures of the driver come back, and the next l
   CHECK(fake().context_depth == 0);
 }
 
-TEST_CASE_METHOD(LauncherTest, "a kernel for another generation is refused before the driver sees it", "[loaded_kernel]") {
+TEST_CASE_METHOD(LauncherTest, "a kernel for another generation is refused before the driver sees it",
+                 "[loaded_kernel]") {
   const auto created = Launcher::create(context(), fake_kernel({.arch = Arch::sm_100a}));
   REQUIRE_FALSE(created.ok());
   CHECK(created.error().code == ErrorCode::unsupported_arch);
@@ -219,7 +220,8 @@ TEST_CASE_METHOD(LauncherTest, "a kernel for another generation is refused befor
 }
 
 TEST_CASE_METHOD(LauncherTest, "a bad image fails at load, and nothing leaks", "[loaded_kernel]") {
-  for (const char* function : {"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction", "cuFuncSetAttribute"}) {
+  for (const char* function :
+       {"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction", "cuFuncSetAttribute"}) {
     fail(function, cuda::ReturnCode::invalid_image);
     const auto created = Launcher::create(context(), fake_kernel({}));
     REQUIRE_FALSE(created.ok());

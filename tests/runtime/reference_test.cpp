@@ -45,8 +45,10 @@ std::vector<std::byte> scores_of(const ScoreProblem& problem, std::byte before) 
   return scores;
 }
 
-double score_at(const ScoreProblem& problem, const std::vector<std::byte>& scores, std::int64_t token, std::int64_t column) {
-  return score_value(problem.score_type, load_score(scores.data(), problem.score_type, token * problem.row_stride + column));
+double score_at(const ScoreProblem& problem, const std::vector<std::byte>& scores, std::int64_t token,
+                std::int64_t column) {
+  return score_value(problem.score_type,
+                     load_score(scores.data(), problem.score_type, token * problem.row_stride + column));
 }
 
 }  // namespace

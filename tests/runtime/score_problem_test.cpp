@@ -82,14 +82,18 @@ TEST_CASE("invalid problems are refused with what is wrong", "[score_problem]") 
   check_refused(good, [](OwnedProblem& o) { o.problem.num_keys = std::int64_t{1} << 31; }, "num_keys = 2147483648");
   check_refused(good, [](OwnedProblem& o) { o.problem.row_stride = 36; }, "row_stride = 36 (allowed: num_columns = 37");
   check_refused(good, [](OwnedProblem& o) { o.problem.q_scale_stride = 2; }, "q_scale_stride = 2");
-  check_refused(good, [](OwnedProblem& o) { o.q.pop_back(); }, "q has 959 elements (num_tokens * num_heads * depth = 960");
+  check_refused(
+      good, [](OwnedProblem& o) { o.q.pop_back(); }, "q has 959 elements (num_tokens * num_heads * depth = 960");
   check_refused(good, [](OwnedProblem& o) { o.k.push_back(0); }, "k has 2369 elements");
   check_refused(good, [](OwnedProblem& o) { o.k_scale.clear(); }, "k_scale has 0 elements (num_keys = 37");
   check_refused(good, [](OwnedProblem& o) { o.q_scale.resize(18); }, "q_scale has 18 elements");
   check_refused(good, [](OwnedProblem& o) { o.problem.mask = Mask::ranges; }, "row_start has 0 elements");
   check_refused(good, [](OwnedProblem& o) { o.problem.mask = Mask::ragged; }, "query_offsets is empty");
-  check_refused(ragged_problem(Mask::ragged, {0, 2}, {0}), [](OwnedProblem&) {}, "query_offsets has 2 elements and key_offsets 1");
-  check_refused(ragged_problem(Mask::ragged, {0, 3, 2}, {0, 1, 2}), [](OwnedProblem&) {}, "query_offsets[2] = 2 after 3");
+  check_refused(
+      ragged_problem(Mask::ragged, {0, 2}, {0}), [](OwnedProblem&) {},
+      "query_offsets has 2 elements and key_offsets 1");
+  check_refused(
+      ragged_problem(Mask::ragged, {0, 3, 2}, {0, 1, 2}), [](OwnedProblem&) {}, "query_offsets[2] = 2 after 3");
 }
 
 TEST_CASE("a score buffer holds all rows, gaps included", "[score_problem]") {
