@@ -15,7 +15,8 @@ Result<std::vector<CacheListing>> read_cache(Session& session) {
   const Config& config = session.config();
   if (!config.has_disk_cache()) {
     return Error{ErrorCode::cache_trouble,
-                 fmt::format("there is no disk cache: {}", config.cache_enabled ? config.cache_dir_origin : "it is switched off"),
+                 fmt::format("there is no disk cache: {}",
+                             config.cache_enabled ? config.cache_dir_origin : "it is switched off"),
                  "name a folder with --cache-dir or MLAINDEX_JIT_CACHE_DIR"};
   }
   session.output().set("cache_dir", config.cache_dir.string());

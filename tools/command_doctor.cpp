@@ -40,8 +40,9 @@ bool examine_nvrtc(Session& session) {
     const Status usable = nvrtc->check_arch(arch);
     any = any || usable.ok();
     archs[std::string(arch_name(arch))] = usable.ok();
-    text += usable ? fmt::format("\ncompiles for {}", arch_name(arch))
-                   : fmt::format("\nnot for {}: {}\n-> {}", arch_name(arch), usable.error().message, usable.error().hint);
+    text += usable
+                ? fmt::format("\ncompiles for {}", arch_name(arch))
+                : fmt::format("\nnot for {}: {}\n-> {}", arch_name(arch), usable.error().message, usable.error().hint);
   }
   report(output, "NVRTC", text);
   output.set("nvrtc", {{"ok", any}, {"version", version}, {"path", nvrtc->path()}, {"archs", std::move(archs)}});
@@ -115,9 +116,10 @@ void examine_cache(Session& session) {
   if (::access(config.cache_dir.c_str(), W_OK) != 0) return trouble(config.cache_dir.string() + " is not writable");
   std::size_t damaged = 0;
   for (const CacheListing& listing : *listings) damaged += listing.entry ? 0 : 1;
-  report(output, "cache", fmt::format("{} (from {}), writable, {} {}{}", config.cache_dir.string(),
-                                      config.cache_dir_origin, listings->size(), listings->size() == 1 ? "kernel" : "kernels",
-                                      damaged == 0 ? "" : fmt::format(", {} damaged: see 'mlaindex cache verify'", damaged)));
+  report(output, "cache",
+         fmt::format("{} (from {}), writable, {} {}{}", config.cache_dir.string(), config.cache_dir_origin,
+                     listings->size(), listings->size() == 1 ? "kernel" : "kernels",
+                     damaged == 0 ? "" : fmt::format(", {} damaged: see 'mlaindex cache verify'", damaged)));
   output.set("cache", {{"ok", true}, {"dir", config.cache_dir.string()}, {"origin", config.cache_dir_origin},
                        {"kernels", listings->size()}, {"damaged", damaged}});
 }
@@ -148,7 +150,8 @@ Result<ExitCode> run_doctor(Session& session) {
 
   const char* verdict = "neither compiles nor runs kernels here: emit, explain, make-case and score --device cpu work";
   if (compiles && runs) verdict = "everything works";
-  if (compiles && !runs) verdict = "kernels are compiled and cached here, but no GPU runs them: score --device cpu works";
+  if (compiles && !runs)
+    verdict = "kernels are compiled and cached here, but no GPU runs them: score --device cpu works";
   if (!compiles && runs) verdict = "kernels run here if they are in the cache; new ones cannot be compiled";
   report(output, "verdict", verdict);
   output.set("can_compile", compiles);

@@ -14,8 +14,8 @@ Status add_scores(Safetensors& file, const ScoreProblem& problem) {
                 {static_cast<std::uint64_t>(problem.num_tokens), static_cast<std::uint64_t>(problem.num_keys)},
                 AlignedBytes(score_buffer_bytes(problem))};
   if (scores.data.size() != score_buffer_bytes(problem)) {
-    return Error{ErrorCode::out_of_memory,
-                 fmt::format("no memory for {} bytes of scores", score_buffer_bytes(problem)), "ask for fewer tokens or keys"};
+    return Error{ErrorCode::out_of_memory, fmt::format("no memory for {} bytes of scores", score_buffer_bytes(problem)),
+                 "ask for fewer tokens or keys"};
   }
   Status computed = reference_scores(problem, {scores.data.data(), scores.data.size()});
   if (computed) file.tensors["scores"] = std::move(scores);

@@ -43,7 +43,8 @@ void add_spec_options(CLI::App& command, SpecOptions& options) {
   command.add_option("--fill", options.fill, "Slots outside the visible keys: none (left alone, default) or -inf")
       ->type_name("FILL");
   command.add_option("--plan", options.plan, "A plan by name instead of the default one")->type_name("NAME");
-  command.add_option("--tokens", options.num_tokens, "Size of the problem at hand, for choosing a plan")->type_name("N");
+  command.add_option("--tokens", options.num_tokens, "Size of the problem at hand, for choosing a plan")
+      ->type_name("N");
   command.add_option("--keys", options.num_keys, "Size of the problem at hand, for choosing a plan")->type_name("N");
 }
 
@@ -101,13 +102,15 @@ void Grammar::add_kernel_commands() {
   add_spec_options(add(root_, "emit", "Print the CUDA source of a kernel", run_emit, emit), *emit);
 
   const auto explain = std::make_shared<SpecOptions>();
-  add_spec_options(add(root_, "explain", "Print the plan of a kernel: tile, roles, memory, why", run_explain, explain), *explain);
+  add_spec_options(add(root_, "explain", "Print the plan of a kernel: tile, roles, memory, why", run_explain, explain),
+                   *explain);
 
   const auto compile = std::make_shared<CompileOptions>();
   CLI::App& command = add(root_, "compile", "Compile a kernel, or find it in the cache", run_compile, compile);
   add_spec_options(command, compile->spec);
   command.add_option("--emit", compile->emit, "ptx, cubin or report (default)")->type_name("WHAT");
-  command.add_option("-o,--output", compile->output, "File for the PTX or the cubin (default: stdout)")->type_name("FILE");
+  command.add_option("-o,--output", compile->output, "File for the PTX or the cubin (default: stdout)")
+      ->type_name("FILE");
 }
 
 void Grammar::add_score() {
@@ -116,15 +119,19 @@ void Grammar::add_score() {
   command.add_option("input", options->inputs, "Case files: q, q_scale, k, k_scale; see make-case")
       ->required()
       ->type_name("IN");
-  command.add_option("-o,--output", options->output, "File for the scores; with several inputs, a folder")->type_name("OUT");
+  command.add_option("-o,--output", options->output, "File for the scores; with several inputs, a folder")
+      ->type_name("OUT");
   command.add_option("--device", options->device, "auto (default), cuda:N, emulator or cpu")->type_name("DEVICE");
   command.add_option("--arch", options->arch, "sm_90a or sm_100a (default: that of the device)")->type_name("ARCH");
-  command.add_flag("--check", options->settings.check, "Compare with the f64 reference, and with the file's own scores");
+  command.add_flag("--check", options->settings.check,
+                   "Compare with the f64 reference, and with the file's own scores");
   command.add_option("--score-type", options->score_type, "f32 (default) or bf16")->type_name("TYPE");
-  command.add_option("--fill", options->fill, "Slots outside the visible keys: none (default) or -inf")->type_name("FILL");
+  command.add_option("--fill", options->fill, "Slots outside the visible keys: none (default) or -inf")
+      ->type_name("FILL");
   command.add_option("--layout", options->layout, "Of the keys: contiguous")->type_name("LAYOUT");
   command.add_option("--plan", options->settings.plan, "A plan by name instead of the default one")->type_name("NAME");
-  command.add_option("--repeat", options->settings.repeats, "Runs of each case, which must agree bit for bit (default 1)")
+  command
+      .add_option("--repeat", options->settings.repeats, "Runs of each case, which must agree bit for bit (default 1)")
       ->type_name("N");
 }
 
@@ -138,7 +145,8 @@ void Grammar::add_make_case() {
   command.add_option("--heads", request.num_heads, "Indexer heads, 1 to 128 (default 32)")->type_name("N");
   command.add_option("--depth", request.depth, "Elements per head: 32, 64 or 128 (default 128)")->type_name("N");
   command.add_option("--mask", options->mask, "full, ranges, ragged or ragged_causal (default)")->type_name("MASK");
-  command.add_option("--requests", options->num_requests, "Requests that share the batch, ragged masks only (default 4)")
+  command
+      .add_option("--requests", options->num_requests, "Requests that share the batch, ragged masks only (default 4)")
       ->type_name("N");
   command.add_option("--seed", request.seed, "The same seed gives the same file (default 1)")->type_name("N");
   command.add_flag("--exact", request.exact, "Small integers, so that right answers are bitwise equal");
@@ -148,9 +156,14 @@ void Grammar::add_make_case() {
 
 void Grammar::add_prewarm() {
   const auto options = std::make_shared<PrewarmOptions>();
-  CLI::App& command = add(root_, "prewarm", "Compile the kernels of a model into the cache; needs no GPU", run_prewarm, options);
-  command.add_option("--arch", options->archs, "sm_90a, sm_100a (default: both)")->delimiter(',')->type_name("ARCH,...");
-  command.add_option("--preset", options->presets, "deepseek-v3.2, deepseek-v4, glm-5")->delimiter(',')->type_name("NAME,...");
+  CLI::App& command =
+      add(root_, "prewarm", "Compile the kernels of a model into the cache; needs no GPU", run_prewarm, options);
+  command.add_option("--arch", options->archs, "sm_90a, sm_100a (default: both)")
+      ->delimiter(',')
+      ->type_name("ARCH,...");
+  command.add_option("--preset", options->presets, "deepseek-v3.2, deepseek-v4, glm-5")
+      ->delimiter(',')
+      ->type_name("NAME,...");
   command.add_option("--heads", options->num_heads, "Indexer heads, each 1 to 128")->delimiter(',')->type_name("N,...");
   command.add_option("--depth", options->depths, "Elements per head, with --heads: 32, 64, 128 (default 128)")
       ->delimiter(',')->type_name("N,...");

@@ -51,7 +51,8 @@ Result<std::vector<Spec>> specs_of(const PrewarmOptions& options) {
     const Result<Arch> arch = parse_arch(name);
     if (!arch) return arch.error();
     for (const auto& [num_heads, depth] : shapes) {
-      if (Status valid = validate(Spec{.arch = *arch, .num_heads = num_heads, .depth = depth}); !valid) return valid.error();
+      if (Status valid = validate(Spec{.arch = *arch, .num_heads = num_heads, .depth = depth}); !valid)
+        return valid.error();
       add_specs(specs, *arch, num_heads, depth);
     }
   }
@@ -60,12 +61,14 @@ Result<std::vector<Spec>> specs_of(const PrewarmOptions& options) {
 
 // Whether every other kernel would fail alike.
 bool is_of_the_machine(ErrorCode code) {
-  return code != ErrorCode::rejected_by_pass && code != ErrorCode::compile_failed && code != ErrorCode::unsupported_shape;
+  return code != ErrorCode::rejected_by_pass && code != ErrorCode::compile_failed &&
+         code != ErrorCode::unsupported_shape;
 }
 
 // Looks every kernel up on `jobs` threads; the results are in the order of the specs, and missing
 // where a failure of the machine ended the work.
-std::vector<std::optional<Result<KernelLookup>>> look_up(KernelStore& kernels, const std::vector<Spec>& specs, int jobs) {
+std::vector<std::optional<Result<KernelLookup>>> look_up(KernelStore& kernels, const std::vector<Spec>& specs,
+                                                         int jobs) {
   std::vector<std::optional<Result<KernelLookup>>> results(specs.size());
   std::atomic<std::size_t> next{0};
   std::atomic<bool> hopeless{false};
@@ -90,9 +93,10 @@ std::vector<std::optional<Result<KernelLookup>>> look_up(KernelStore& kernels, c
 Status check_cache(const Session& session) {
   const Config& config = session.config();
   if (!config.has_disk_cache()) {
-    return Error{ErrorCode::cache_trouble,
-                 config.cache_enabled ? "there is no cache folder: " + config.cache_dir_origin : "the cache is switched off",
-                 std::string(cache_hint)};
+    return Error{
+        ErrorCode::cache_trouble,
+        config.cache_enabled ? "there is no cache folder: " + config.cache_dir_origin : "the cache is switched off",
+        std::string(cache_hint)};
   }
   const Result<CacheStore> store = CacheStore::open(config.cache_dir, FileSystem(), session.log());
   if (!store) return Error{store.error().code, store.error().text(), std::string(cache_hint)};
@@ -106,7 +110,8 @@ struct Tally {
 };
 
 // Counts the results and puts them into the JSON object; failures are printed too.
-Tally report(Output& output, const std::vector<Spec>& specs, const std::vector<std::optional<Result<KernelLookup>>>& results) {
+Tally report(Output& output, const std::vector<Spec>& specs,
+             const std::vector<std::optional<Result<KernelLookup>>>& results) {
   Tally tally;
   Json kernels = Json::array(), failures = Json::array();
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -120,7 +125,8 @@ Tally report(Output& output, const std::vector<Spec>& specs, const std::vector<s
     const Error& error = lookup.error();
     if (!tally.first_failure) tally.first_failure = error;
     output.row("failed", to_string(specs[i]));
-    failures.push_back({{"spec", to_string(specs[i])}, {"code", error_code_name(error.code)}, {"message", error.message}});
+    failures.push_back(
+        {{"spec", to_string(specs[i])}, {"code", error_code_name(error.code)}, {"message", error.message}});
   }
   output.set("kernels", std::move(kernels));
   output.set("failed", std::move(failures));
@@ -135,7 +141,8 @@ Tally report(Output& output, const std::vector<Spec>& specs, const std::vector<s
 
 Result<ExitCode> run_prewarm(Session& session, const PrewarmOptions& options) {
   if (options.jobs < 0 || options.jobs > max_jobs) {
-    return Error{ErrorCode::invalid_argument, fmt::format("--jobs {}", options.jobs), fmt::format("allowed: 1 to {}", max_jobs)};
+    return Error{ErrorCode::invalid_argument, fmt::format("--jobs {}", options.jobs),
+                 fmt::format("allowed: 1 to {}", max_jobs)};
   }
   const Result<std::vector<Spec>> specs = specs_of(options);
   if (!specs) return specs.error();

@@ -85,7 +85,8 @@ Result<std::optional<KernelLookup>> make_kernel_ahead(Session& session, const Ca
 
 void print_kernel_used(Output& output, const KernelLookup& lookup, bool ran) {
   const CompiledKernel& kernel = *lookup.kernel;
-  std::string generated = fmt::format("{}, plan {} for {}", kernel.kernel_name, kernel.plan.name, arch_name(kernel.spec.arch));
+  std::string generated =
+      fmt::format("{}, plan {} for {}", kernel.kernel_name, kernel.plan.name, arch_name(kernel.spec.arch));
   if (!kernel.source.empty()) {
     generated += fmt::format(", {} lines of CUDA", std::count(kernel.source.begin(), kernel.source.end(), '\n'));
   }
@@ -128,7 +129,8 @@ Result<bool> score_and_print(Session& session, Device& device, const Case& input
     session.log().warn(fmt::format("{}: tensor '{}' is not one of a case and is ignored", path, tensor));
   }
   Result<ScoredCase> scored = score_case(device, input, options.settings);
-  if (!scored) return Error{scored.error().code, fmt::format("{}: {}", path, scored.error().message), scored.error().hint};
+  if (!scored)
+    return Error{scored.error().code, fmt::format("{}: {}", path, scored.error().message), scored.error().hint};
   std::optional<KernelLookup> kernel = scored->run.kernel;
   if (!kernel) {
     Result<std::optional<KernelLookup>> ahead = make_kernel_ahead(session, input, options, parsed);
@@ -146,7 +148,8 @@ Result<bool> score_and_print(Session& session, Device& device, const Case& input
   }
   const bool passed = scored->passed();
   if (!target.empty()) {
-    if (Status written = write_scores(target, input.problem, std::move(scored->scores)); !written) return written.error();
+    if (Status written = write_scores(target, input.problem, std::move(scored->scores)); !written)
+      return written.error();
     output.row("written", target.string());
     json["output"] = target.string();
   }

@@ -9,7 +9,8 @@ namespace {
 
 Result<LogLevel> parse_log_level(const std::string& name) {
   std::string allowed = "allowed:";
-  for (LogLevel level : {LogLevel::trace, LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error, LogLevel::off}) {
+  for (LogLevel level :
+       {LogLevel::trace, LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error, LogLevel::off}) {
     if (name == log_level_name(level)) return level;
     allowed += fmt::format(" {}", log_level_name(level));
   }

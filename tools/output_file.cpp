@@ -12,7 +12,8 @@ namespace mlaindex::tools {
 namespace {
 
 Error failed(const std::filesystem::path& path, int error) {
-  return Error{ErrorCode::invalid_file, fmt::format("{}: could not be written: {}", path.string(), std::strerror(error)),
+  return Error{ErrorCode::invalid_file,
+               fmt::format("{}: could not be written: {}", path.string(), std::strerror(error)),
                "the folder must exist and be writable, with room for the file"};
 }
 

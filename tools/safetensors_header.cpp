@@ -104,8 +104,9 @@ Status check_tiling(std::vector<TensorRecord>& records, std::uint64_t data_bytes
   std::uint64_t expected = 0;
   for (const TensorRecord& record : records) {
     if (record.begin != expected) {
-      return broken(fmt::format("tensor '{}' starts at byte {} of the data; expected {}, where the tensor before it ends",
-                                record.name, record.begin, expected));
+      return broken(
+          fmt::format("tensor '{}' starts at byte {} of the data; expected {}, where the tensor before it ends",
+                      record.name, record.begin, expected));
     }
     expected = record.end;
   }

@@ -31,7 +31,8 @@ Result<AlignedBytes> score_buffer(const ScoreProblem& problem, bool poisoned) {
   const std::size_t bytes = score_buffer_bytes(problem);
   AlignedBytes buffer(bytes);
   if (buffer.size() != bytes) {
-    return Error{ErrorCode::out_of_memory, fmt::format("no memory for {} bytes of scores", bytes), "score fewer tokens at once"};
+    return Error{ErrorCode::out_of_memory, fmt::format("no memory for {} bytes of scores", bytes),
+                 "score fewer tokens at once"};
   }
   if (poisoned) std::fill_n(buffer.data(), bytes, poison);
   return buffer;
@@ -150,8 +151,8 @@ void print_scored_case(Output& output, const Case& input, const ScoredCase& scor
   output.row("times", times);
   if (scored.against_reference) {
     const CheckReport& report = *scored.against_reference;
-    output.row("error", fmt::format("at most {:.3g}, {:.1f} % of what is allowed there, in {} scores", report.max_absolute_error,
-                                    100 * report.max_error_to_bound, report.scores_checked));
+    output.row("error", fmt::format("at most {:.3g}, {:.1f} % of what is allowed there, in {} scores",
+                                    report.max_absolute_error, 100 * report.max_error_to_bound, report.scores_checked));
   }
   output.row("verdict", verdict(input, scored));
 }

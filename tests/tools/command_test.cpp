@@ -226,7 +226,8 @@ TEST_CASE("several inputs go to one folder of outputs") {
   const Shell run;
   const std::string in = run.make_case();
   std::filesystem::copy_file(in, run.file("second.safetensors"));
-  const Finished finished = run({"score", in, run.file("second.safetensors"), "--device", "cpu", "-o", run.file("out")});
+  const Finished finished =
+      run({"score", in, run.file("second.safetensors"), "--device", "cpu", "-o", run.file("out")});
   CHECK(finished.exit_code == 0);
   CHECK_THAT(finished.out, Contains("2 of 2 cases"));
   CHECK(read_bytes(run.file("out/case.safetensors")) == read_bytes(run.file("out/second.safetensors")));
@@ -247,7 +248,8 @@ TEST_CASE("an unknown tensor and an unknown variable are warnings") {
   Safetensors file = *read_safetensors(run.make_case());
   file.tensors["row_starts"] = Tensor{"I32", {0}, {}};
   REQUIRE(write_safetensors(run.file("in"), file));
-  const Finished finished = run({"score", run.file("in"), "--device", "cpu", "--json"}, {{"MLAINDEX_JIT_CACHEDIR", "x"}});
+  const Finished finished =
+      run({"score", run.file("in"), "--device", "cpu", "--json"}, {{"MLAINDEX_JIT_CACHEDIR", "x"}});
   CHECK(finished.exit_code == 0);
   CHECK_THAT(finished.err, Contains("warning: ") && Contains("'row_starts'") && Contains("MLAINDEX_JIT_CACHEDIR"));
   CHECK(parsed(finished)["warnings"].size() == 2);
@@ -298,8 +300,9 @@ TEST_CASE("compile, then find: the second time the kernel comes from the cache")
   CHECK(second["kernel"]["origin"] == "disk");
   CHECK(second["kernel"]["key"] == first["kernel"]["key"]);
 
-  CHECK(run({"compile", "--arch", "sm_90a", "--heads", "4", "--depth", "32", "--emit", "cubin", "-o", run.file("cubin")})
-            .exit_code == 0);
+  CHECK(
+      run({"compile", "--arch", "sm_90a", "--heads", "4", "--depth", "32", "--emit", "cubin", "-o", run.file("cubin")})
+          .exit_code == 0);
   CHECK_THAT(read_bytes(run.file("cubin")), StartsWith("\x7f" "ELF"));
   CHECK_THAT(run({"compile", "--arch", "sm_90a", "--heads", "4", "--depth", "32", "--emit", "ptx"}).out,
              Contains(".target sm_90a"));
@@ -352,7 +355,8 @@ TEST_CASE("a cache that cannot be written is a warning, and the work is done") {
 TEST_CASE("prewarm compiles every mask, type and fill of a shape once") {
   if (!has_nvrtc()) return;
   const Shell run;
-  const std::vector<std::string> words{"prewarm", "--arch", "sm_90a", "--heads", "8", "--depth", "32", "--jobs", "2", "--json"};
+  const std::vector<std::string> words{"prewarm", "--arch", "sm_90a", "--heads", "8",
+                                       "--depth", "32",     "--jobs", "2",       "--json"};
   const Finished first = run(words);
   INFO(first.err);
   CHECK(first.exit_code == 0);
@@ -378,7 +382,8 @@ TEST_CASE("doctor says what works") {
 TEST_CASE("a GPU is found, described and used; scores that no kernel wrote fail the check") {
   if (!has_nvrtc()) return;
   const Shell run;
-  const std::map<std::string, std::string> fake{{"MLAINDEX_JIT_CUDA_DRIVER", MLAINDEX_FAKE_DRIVER}};  // launches do nothing
+  const std::map<std::string, std::string> fake{
+      {"MLAINDEX_JIT_CUDA_DRIVER", MLAINDEX_FAKE_DRIVER}};  // launches do nothing
   const nlohmann::json doctor = parsed(run({"doctor", "--json"}, fake));
   CHECK(doctor["can_run"] == true);
   REQUIRE(doctor["gpus"].size() == 1);

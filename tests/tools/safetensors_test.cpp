@@ -130,12 +130,15 @@ TEST_CASE("malformed headers are refused with the reason") {
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4, "F32 [2] takes 8 bytes"},
       {R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", 0, "more bytes than 64 bits"},
       {R"({"a":{"dtype":"U8","shape":[18446744073709551616],"data_offsets":[0,0]}})", 0, "its shape is not a list"},
-      {R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})", 3,
+      {R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+       R"("b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})", 3,
        "'b' starts at byte 1 of the data; expected 2"},
-      {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}})", 3,
+      {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+       R"("b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}})", 3,
        "'b' starts at byte 2 of the data; expected 1"},
       {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 2, "end at byte 1 of the data, which has 2"},
-      {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 1,
+      {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+       R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 1,
        "the key 'a' twice"},
       {R"({"a":{"dtype":"U8","dtype":"I8","shape":[1],"data_offsets":[0,1]}})", 1, "the key 'dtype' twice"},
       {R"({"__metadata__":[]})", 0, "__metadata__ is not a JSON object"},
