@@ -137,10 +137,12 @@ Step commit(Execution& x) {
   x.cta().fence_before[x.warp.index] = x.now();  // a commit implies it
   AsyncOperation op = tensor_operation(x, "arrive");
   for (const auto& earlier : x.warp.tensor_operations) op.after.push_back(earlier.id);
+  // Arrivals of one thread come in the order of its commits: production kernels rely on it.
+  if (x.warp.last_commit != 0) op.after.push_back(x.warp.last_commit);
   op.complete = [targets, at, warp = &x.warp, line = x.in.line] {
     for (Cta* target : targets) arrive(*target, at, warp, line);
   };
-  x.cluster().async.add(std::move(op));
+  x.warp.last_commit = x.cluster().async.add(std::move(op));
   return Step::next;
 }
 

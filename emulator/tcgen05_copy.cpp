@@ -97,6 +97,7 @@ Step issue(Execution& x) {
   }
   AsyncOperation op = tensor_operation(x, "tcgen05.cp");
   std::erase_if(x.warp.tensor_operations, [&](const auto& o) { return !x.cluster().async.pending(o.id); });
+  for (const auto& earlier : x.warp.tensor_operations) op.after.push_back(earlier.id);
   op.complete = [work = std::move(w)] { copy(work); };
   x.warp.tensor_operations.push_back({x.cluster().async.add(std::move(op)), TensorWriter::copy});
   return Step::next;

@@ -116,11 +116,12 @@ std::optional<Hazard> TensorMemory::begin_write(const TensorRegion& region, Tens
                                                 const std::vector<std::uint64_t>& fence_before) {
   std::optional<Hazard> hazard;
   for_tracks(region, [&](Track& t, std::uint32_t column) {
-    // The mma of one thread stay in order among themselves and after its cp; nothing else does.
-    const bool in_order = writer == TensorWriter::tensor_core && t.writer_warp == who.warp &&
-                          (t.writer == TensorWriter::tensor_core || t.writer == TensorWriter::copy);
+    // The mma and cp of one thread stay in order; nothing else does.
+    const auto of_tensor_pipe = [](TensorWriter w) { return w == TensorWriter::tensor_core || w == TensorWriter::copy; };
+    const bool in_order = of_tensor_pipe(writer) && of_tensor_pipe(t.writer) && t.writer_warp == who.warp;
     if (!hazard) {
-      if (t.operands != 0)
+      // A cp waits for the earlier mma of its thread: production kernels refill scale factors that way.
+      if (t.operands != 0 && !(writer == TensorWriter::copy && t.reader_warp == who.warp))
         hazard = {FaultKind::slot_overwritten, at_column(column) + " overwritten while an mma of " +
                                                    at_line(t.reader_warp, t.reader_line) + " still reads it"};
       else if (t.loads != 0)

@@ -111,6 +111,7 @@ class Warp {
     TensorWriter kind = TensorWriter::none;  // tensor_core (mma) or copy (cp)
   };
   std::vector<TensorOperation> tensor_operations;
+  std::uint64_t last_commit = 0;
   std::vector<TensorLoad> tensor_loads;
   std::vector<std::uint64_t> tensor_stores;
 
