@@ -10,7 +10,8 @@ add_library(mlaindex::jit ALIAS mlaindex_jit)
 set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
 add_library(mlaindex_jit_shared SHARED)
 target_link_libraries(mlaindex_jit_shared PRIVATE ${parts})
-target_link_options(mlaindex_jit_shared PRIVATE
+# Whole, though little is exported yet: what does not link or load shows now.
+target_link_options(mlaindex_jit_shared PRIVATE -Wl,--no-gc-sections
   -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL)
 if(NOT MLAINDEX_JIT_SANITIZE)  # a sanitized library takes its runtime from the program
   target_link_options(mlaindex_jit_shared PRIVATE -Wl,--no-undefined)

@@ -11,4 +11,7 @@ if(MLAINDEX_JIT_SANITIZE)
 else()
   # The runtime of the compiler travels with what is built; sanitizers bring their own.
   add_link_options(-static-libstdc++ -static-libgcc)
+  # LLVM's archives have a section per function. What nothing calls goes, and with it the need of a
+  # newer C library than the rest has.
+  add_link_options(-Wl,--gc-sections)
 endif()

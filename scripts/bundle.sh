@@ -17,10 +17,13 @@ scripts/check_elf.sh "$@" || {
   exit 1
 }
 
-glibc=$(objdump -T "$@" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
-glibc=${glibc#GLIBC_}
-sed "s/@GLIBC@/$glibc/" scripts/bundle_readme.txt >"$bundle/README.txt"
+# The oldest C library that FILE... start with.
+glibc_of() { objdump -T "$@" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1 | cut -d_ -f2; }
+programs_glibc=$(glibc_of "$bundle"/mlaindex*)
+library_glibc=$(glibc_of "$bundle"/lib/*.so)
+sed "s/@PROGRAMS_GLIBC@/$programs_glibc/; s/@LIBRARY_GLIBC@/$library_glibc/" \
+  scripts/bundle_readme.txt >"$bundle/README.txt"
 tar -C "$build_dir" --owner=0 --group=0 --sort=name -czf "$bundle.tar.gz" bundle
 
-echo "bundle: needs x86-64 Linux with glibc $glibc or newer, and no other library to start"
+echo "bundle: needs x86-64 Linux with glibc $programs_glibc (the library: $library_glibc) or newer, nothing else to start"
 (cd "$build_dir" && ls -sh1 bundle.tar.gz bundle/mlaindex* bundle/lib/*)
