@@ -1,4 +1,10 @@
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+
 #include "generator/explain.h"
+#include "generator/route.h"
 #include "tools/commands.h"
 #include "tools/lower_bound.h"
 
@@ -16,15 +22,26 @@ Result<ExitCode> run_explain(Session& session, const SpecOptions& options) {
   output.set("plan", plan->name);
   output.set("kernel", kernel_name(*spec, *plan));
   output.set("text", text);
+  nlohmann::json launch = {{"tokens_per_block", plan->tokens_per_block}, {"tile_keys", plan->tile_keys},
+                           {"num_threads", plan->num_threads}, {"ctas_per_sm", plan->ctas_per_sm},
+                           {"dynamic_shared_bytes", plan->shared_bytes()}};
   while (text.ends_with('\n')) text.pop_back();
   output.line(text);
   if (options.num_tokens && options.num_keys) {
     const LowerBound bound = lower_bound(*spec, *options.num_tokens, *options.num_keys);
+    const auto as_int = [](std::int64_t n) { return static_cast<int>(std::min<std::int64_t>(n, INT32_MAX)); };
+    const ProblemSize size{as_int(*options.num_tokens), as_int(*options.num_keys)};
+    const int parts = key_splits(*plan, size, bound.num_sms);
+    launch["key_parts"] = parts;
     output.line();
+    output.line(fmt::format("grid       {} token block(s) x {} key part(s) on the {} SMs of one {}",
+                            (size.num_tokens + plan->tokens_per_block - 1) / plan->tokens_per_block, parts, bound.num_sms,
+                            bound.device));
     output.line(describe(bound));
     output.set("lower_bound_us", {{"device", bound.device}, {"tensor", bound.tensor}, {"fold", bound.fold},
                                   {"memory", bound.memory}});
   }
+  output.set("launch", std::move(launch));
   return ExitCode::done;
 }
 

@@ -32,6 +32,7 @@ LowerBound lower_bound(const Spec& spec, std::int64_t num_tokens, std::int64_t n
   const double score_bytes = spec.score_type == ScoreType::f32 ? 4 : 2;
   const double bytes = (tokens * spec.num_heads + keys) * (spec.depth + 4) + tokens * keys * score_bytes;
   return {.device = board.name,
+          .num_sms = board.num_sms,
           .tensor = dots * spec.depth / board.products_per_clock / clocks_per_microsecond,
           .fold = dots / board.folds_per_clock / clocks_per_microsecond,
           .memory = bytes / board.bytes_per_second * 1e6};

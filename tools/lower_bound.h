@@ -11,6 +11,7 @@ namespace mlaindex::tools {
 // Microseconds for every token seeing every key; a causal mask has less to do.
 struct LowerBound {
   std::string device;
+  int num_sms = 0;
   double tensor = 0;  // e4m3 products on the tensor cores
   double fold = 0;    // relu and multiply-add of each dot product on the CUDA cores
   double memory = 0;  // each input read once, each score written once

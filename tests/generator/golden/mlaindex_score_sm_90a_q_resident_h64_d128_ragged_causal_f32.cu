@@ -440,7 +440,6 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
   }
 
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
-  const int lane = lane_index();
   const int group = warp / 4;
   const int group_token = first_token + group * TOKENS_PER_GROUP;
   const VisibleRange* const group_ranges = ranges + group * TOKENS_PER_GROUP;
@@ -448,7 +447,7 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
   const u64 q_descriptor = wgmma_descriptor(q_tiles + group * GROUP_BYTES);
 
   float weight[32];
-  load_quad_weights(weight, lane, group_token, args);
+  load_quad_weights(weight, lane_index(), group_token, args);
 
   if (tiles.count > 0) mbarrier_wait(q_full, 0);
   RingCursor ring;
@@ -459,7 +458,7 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
     if (tile_is_seen) {
       const int warp_key = tile_key + 16 * (warp % 4);
       float k_scale[2];
-      load_quad_k_scale(k_scale, lane, warp_key, args);
+      load_quad_k_scale(k_scale, lane_index(), warp_key, args);
       float dot[64];
       const u64 key_descriptor = wgmma_descriptor(key_ring + ring.stage * TILE_BYTES);
       wgmma_fence();
@@ -470,9 +469,10 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
       }
       wgmma_commit();
       wgmma_wait_all(dot);
+      const int lane = lane_index();  // read again in every tile: no register holds it during the MMA
       if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
       fold_quad(dot, weight, k_scale, lane, warp_key, group_token, group_ranges, args);
-    } else if (lane == 0) {
+    } else if (lane_index() == 0) {
       mbarrier_arrive(key_empty + 8 * ring.stage);
     }
     ring.advance(KEY_STAGES);

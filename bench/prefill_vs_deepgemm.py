@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Prefill on one Hopper GPU, side by side with DeepGEMM's fp8_mqa_logits: same process, same inputs,
+launches alternating, medians of CUDA events, warm L2, causal, depth 128, f32 scores, no clean pass.
+
+    prefill_vs_deepgemm.py [--mlaindex PATH] [--shapes S,K,H ...] [--rounds 5] [--launches 25]
+
+Needs torch with CUDA and the deep_gemm package (its wheel, sgl-deep-gemm); without deep_gemm only our
+times are printed. Our kernel is what `mlaindex compile --emit cubin` gives, launched as
+generator/kernel_arguments.h says. Both results are checked against each other before timing.
+"""
+import argparse
+import ctypes
+import json
+import pathlib
+import statistics
+import struct
+import subprocess
+import tempfile
+
+import torch
+
+SHAPES = ["1024,8192,32", "1024,8192,64", "2048,8192,64", "2048,65536,64", "2048,65536,32"]
+DEPTH = 128
+
+cuda = ctypes.CDLL("libcuda.so.1")
+
+
+def check(result, call):
+    if result != 0:
+        name = ctypes.c_char_p()
+        cuda.cuGetErrorName(result, ctypes.byref(name))
+        raise SystemExit(f"{call}: {name.value.decode()}")
+
+
+def aligned(data):
+    """A 64-byte-aligned host copy, as tensor maps and kernel parameters need."""
+    raw = (ctypes.c_uint8 * (len(data) + 64))()
+    address = (ctypes.addressof(raw) + 63) // 64 * 64
+    ctypes.memmove(address, bytes(data), len(data))
+    return raw, address
+
+
+def tensor_map(tensor, dims, strides, box):
+    """uint8, 128-byte swizzle, 256-byte L2 promotion, zero fill."""
+    raw, address = aligned(bytes(128))
+    rank = len(dims)
+    u64, u32 = ctypes.c_uint64, ctypes.c_uint32
+    check(
+        cuda.cuTensorMapEncodeTiled(
+            ctypes.c_void_p(address), 0, rank, ctypes.c_void_p(tensor.data_ptr()), (u64 * rank)(*dims),
+            (u64 * (rank - 1))(*strides), (u32 * rank)(*box), (u32 * rank)(*[1] * rank), 0, 3, 3, 0),
+        "cuTensorMapEncodeTiled")
+    return raw, address
+
+
+class Ours:
+    def __init__(self, mlaindex, tokens, keys, heads, q, q_scale, k, k_scale):
+        options = ["--arch", "sm_90a", "--heads", str(heads), "--depth", str(DEPTH), "--mask", "ragged_causal"]
+        sizes = ["--tokens", str(tokens), "--keys", str(keys)]
+        explained = json.loads(subprocess.check_output([mlaindex, "explain", *options, *sizes, "--json"]))
+        launch = explained["launch"]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "kernel.cubin"
+            subprocess.check_call([mlaindex, "compile", *options, "--emit", "cubin", "-o", str(path)])
+            cubin = path.read_bytes()
+        module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        check(cuda.cuModuleLoadData(ctypes.byref(module), cubin), "cuModuleLoadData")
+        check(cuda.cuModuleGetFunction(ctypes.byref(self.function), module, explained["kernel"].encode()),
+              "cuModuleGetFunction")
+        self.shared = launch["dynamic_shared_bytes"]
+        check(cuda.cuFuncSetAttribute(self.function, 8, self.shared), "cuFuncSetAttribute")
+        per_block = launch["tokens_per_block"]
+        self.grid = ((tokens + per_block - 1) // per_block, launch["key_parts"])
+        self.threads = launch["num_threads"]
+
+        padded = max(4, 1 << (heads - 1).bit_length())
+        self.scores = torch.empty(tokens, keys, device="cuda")
+        offsets = [torch.tensor([0, n], dtype=torch.int32, device="cuda") for n in (tokens, keys)]
+        arguments = struct.pack(
+            "<QQQQQqqiiiiii", q_scale.data_ptr(), k_scale.data_ptr(), self.scores.data_ptr(), offsets[0].data_ptr(),
+            offsets[1].data_ptr(), heads, keys, tokens, keys, keys, 1, 0, 0)
+        self.keep = [
+            offsets,
+            tensor_map(q, [DEPTH, tokens, heads], [heads * DEPTH, DEPTH], [DEPTH, 128 // padded, padded]),
+            tensor_map(k, [DEPTH, keys], [DEPTH], [DEPTH, launch["tile_keys"]]),
+            aligned(bytes(128)),
+            aligned(arguments),
+        ]
+        self.parameters = (ctypes.c_void_p * 4)(*[address for _, address in self.keep[1:]])
+
+    def __call__(self):
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        check(
+            cuda.cuLaunchKernel(self.function, *self.grid, 1, self.threads, 1, 1, self.shared, stream, self.parameters,
+                                None), "cuLaunchKernel")
+        return self.scores
+
+
+def microseconds(call):
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    call()
+    end.record()
+    end.synchronize()
+    return 1000 * start.elapsed_time(end)
+
+
+def compare(mlaindex, deep_gemm, tokens, keys, heads, rounds, launches):
+    q = torch.randn(tokens, heads, DEPTH, device="cuda").to(torch.float8_e4m3fn)
+    k = torch.randn(keys, DEPTH, device="cuda").to(torch.float8_e4m3fn)
+    q_scale = torch.randn(tokens, heads, device="cuda")
+    k_scale = torch.rand(keys, device="cuda") + 0.5
+    row = torch.arange(tokens, dtype=torch.int32, device="cuda")
+    start, end = torch.zeros_like(row), keys - tokens + 1 + row
+    calls = {"ours": Ours(mlaindex, tokens, keys, heads, q, q_scale, k, k_scale)}
+    if deep_gemm:
+        calls["deepgemm"] = lambda: deep_gemm.fp8_mqa_logits(q, (k, k_scale), q_scale, start, end, False)
+        visible = torch.arange(keys, device="cuda")[None] < end[:, None]
+        ours, theirs = calls["ours"]()[visible], calls["deepgemm"]()[visible]
+        difference = float((ours - theirs).norm() / theirs.norm())
+        if not difference < 1e-4:
+            raise SystemExit(f"the two disagree: relative difference {difference}")
+        del ours, theirs, visible
+    for call in calls.values():
+        for _ in range(5):
+            call()
+    times = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            times[name].append(statistics.median(microseconds(call) for _ in range(launches)))
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    operations = 2 * DEPTH * heads * int(end.long().sum())
+    text = f"S={tokens:<5} K={keys:<6} H={heads:<3} ours {medians['ours']:8.1f} us {operations / medians['ours'] / 1e6:6.0f} TFLOP/s"
+    if deep_gemm:
+        worst = min(d / o for d, o in zip(times["deepgemm"], times["ours"]))
+        text += (f"   deepgemm {medians['deepgemm']:8.1f} us   ratio {medians['deepgemm'] / medians['ours']:.3f}"
+                 f" (worst round {worst:.3f})")
+    print(text, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mlaindex", default="build/mlaindex")
+    parser.add_argument("--shapes", nargs="+", default=SHAPES)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--launches", type=int, default=25)
+    arguments = parser.parse_args()
+    torch.zeros(1, device="cuda")
+    try:
+        import deep_gemm
+    except (ImportError, OSError) as error:
+        print("deep_gemm is not usable:", error)
+        deep_gemm = None
+    print(torch.cuda.get_device_name(), "torch", torch.__version__, "deep_gemm", getattr(deep_gemm, "__version__", None))
+    for shape in arguments.shapes:
+        compare(arguments.mlaindex, deep_gemm, *map(int, shape.split(",")), arguments.rounds, arguments.launches)
+
+
+if __name__ == "__main__":
+    main()

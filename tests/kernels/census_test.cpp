@@ -1,0 +1,54 @@
+#include "tests/kernels/compiled.h"
+
+using namespace mlaindex;
+using Catch::Contains;
+
+namespace {
+
+std::string ptx_of(Arch arch, const std::string& plan_name) {
+  Spec spec;
+  spec.arch = arch;
+  const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler(config_from_environment());
+  const Result<ptx::Artifact> kernel = compiled(*compiler, spec, make_plan(spec, plan_name).value());
+  if (!kernel) FAIL(kernel.error().text());
+  return kernel->ptx;
+}
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("sm_100a kernels are made of tcgen05, TMA and mbarriers") {
+  for (const std::string& plan : plan_names(Arch::sm_100a)) {
+    INFO(plan);
+    const std::string ptx = ptx_of(Arch::sm_100a, plan);
+    CHECK_THAT(ptx, Contains(".target sm_100a"));
+    for (const char* part : {"tcgen05.alloc.", "tcgen05.relinquish_alloc_permit.", "tcgen05.dealloc.", "tcgen05.mma.",
+                             "tcgen05.ld.", "tcgen05.wait::ld", "tcgen05.commit.", "cp.async.bulk.tensor.3d.",
+                             "cp.async.bulk.tensor.2d.", "mbarrier.init.", "mbarrier.try_wait.parity."}) {
+      CHECK_THAT(ptx, Contains(part));
+    }
+  }
+  const std::string ptx = ptx_of(Arch::sm_100a, "q_resident");
+  CHECK(count(ptx, "cp.async.bulk.tensor.1d.") == 1);      // k_scale travels with the keys,
+  CHECK(count(ptx, "fence.proxy.async.shared::cta") >= 1);  // so its slot is fenced before the refill
+  CHECK(count(ptx, "fma.rn.f32x2") == 64);
+}
+
+TEST_CASE("sm_90a kernels are made of wgmma, TMA and mbarriers") {
+  const std::string ptx = ptx_of(Arch::sm_90a, "q_resident");
+  CHECK_THAT(ptx, Contains(".target sm_90a"));
+  CHECK(count(ptx, "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3") == 4);
+  for (const char* part : {"wgmma.fence.", "wgmma.commit_group.", "wgmma.wait_group.", "cp.async.bulk.tensor.3d.",
+                           "cp.async.bulk.tensor.2d.", "mbarrier.init.", "setmaxnreg.inc.", "setmaxnreg.dec."}) {
+    CHECK_THAT(ptx, Contains(part));
+  }
+}
+
+TEST_CASE("the same spec compiles to the same bytes") {
+  CHECK(ptx_of(Arch::sm_90a, "q_resident") == ptx_of(Arch::sm_90a, "q_resident"));
+}
