@@ -30,9 +30,7 @@ bool DeclarationParser::parse_alignment(std::uint32_t& alignment) {
 
 bool DeclarationParser::parse_attributes(Variable& variable) {
   if (!tokens_.expect('(')) return false;
-  llvm::StringRef raw;
-  if (!tokens_.take_raw_until(')', raw)) return false;
-  variable.attributes.push_back(raw.str());
+  if (!tokens_.take_words_until(')', variable.attributes.emplace_back())) return false;
   return tokens_.expect(')');
 }
 
@@ -107,7 +105,8 @@ bool DeclarationParser::parse_initialiser(Initialiser& initialiser) {
     initialiser.text = name.str();
   }
   if (!tokens_.at('+') && !tokens_.at('-')) return true;
-  const bool negative = tokens_.take().is('-');
+  bool negative = tokens_.take().is('-');
+  if (!negative) negative = tokens_.accept('-');
   std::uint64_t offset = 0;
   if (!tokens_.expect_unsigned("an offset", kMaxBytes, offset)) return false;
   initialiser.offset = negative ? -static_cast<std::int64_t>(offset) : static_cast<std::int64_t>(offset);

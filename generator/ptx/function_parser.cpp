@@ -208,9 +208,9 @@ bool FunctionParser::parse_prototype(const Token& name) {
   Directive directive;
   directive.location = {name.line, name.column};
   directive.name = tokens_.take().text.drop_front().str();
-  llvm::StringRef raw;
-  if (!tokens_.take_raw_until(';', raw)) return false;
-  directive.arguments = {name.text.str(), raw.str()};
+  std::string prototype;
+  if (!tokens_.take_words_until(';', prototype)) return false;
+  directive.arguments = {name.text.str(), std::move(prototype)};
   const std::size_t index = function_.directives.size();
   if (!declare(name, name.text, symbol(SymbolTable::prototype, index))) return false;
   append(Statement::Kind::directive, index);

@@ -7,7 +7,8 @@
 namespace mlaindex::ptx {
 
 // Debug directives, labels that nothing names, unused private variables and scopes are gone;
-// registers and labels are numbered in order of use; numbers are written one way.
+// registers and labels are numbered in order of use; numbers are written one way. For digests and
+// for reading: variables of the same name in different scopes are no longer told apart.
 Module normalised(const Module& module);
 
 // Equal for modules that differ only in comments, layout, debug directives, or the names of

@@ -1,7 +1,8 @@
 // A pass over what the compiler made of one kernel.
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ struct PassContext {
   int dynamic_shared_bytes = 0;      // what the launch will ask for
   int max_shared_bytes = 0;          // static and dynamic together
   bool allow_spills = false;
+  // Bytes of the box of the tensor map in each kernel parameter, by index; empty: not checked.
+  std::map<std::uint32_t, std::uint64_t> tensor_map_box_bytes;
 };
 
 class Pass {

@@ -178,6 +178,14 @@ std::optional<Anchor> RegisterValues::anchor(const Address& address) const {
   return anchor;
 }
 
+std::optional<std::uint32_t> RegisterValues::tensor_map_parameter(const Instruction& load) const {
+  if (load.operands.size() < 3) return std::nullopt;
+  const auto* source = load.operands[1].as<Address>();
+  const auto place = source ? anchor(*source) : std::nullopt;
+  if (!place || place->table != SymbolTable::parameter) return std::nullopt;
+  return place->index;
+}
+
 AbstractValue RegisterValues::evaluate(const Instruction& instruction) const {
   const std::string& name = instruction.opcode.name;
   const std::vector<Operand>& operands = instruction.operands;

@@ -43,6 +43,8 @@ class RegisterValues {
   std::optional<std::uint64_t> constant(const Operand& operand) const { return of(operand).constant(); }
   // Of the base plus its offset.
   std::optional<Anchor> anchor(const Address& address) const;
+  // The kernel parameter that the tensor map of a TMA load lies in.
+  std::optional<std::uint32_t> tensor_map_parameter(const Instruction& load) const;
 
  private:
   AbstractValue evaluate(const Instruction& instruction) const;

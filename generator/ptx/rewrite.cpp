@@ -53,15 +53,6 @@ void strip_debug(Module& module) {
     });
 }
 
-// The kernel parameter that the tensor map of a TMA load lies in.
-std::optional<int> map_parameter(const RegisterValues& values, const Instruction& load) {
-  if (load.operands.size() < 3) return std::nullopt;
-  const auto* source = load.operands[1].as<Address>();
-  const auto anchor = source ? values.anchor(*source) : std::nullopt;
-  if (!anchor || anchor->table != SymbolTable::parameter) return std::nullopt;
-  return static_cast<int>(anchor->index);
-}
-
 void set_eviction(Instruction& load, Eviction eviction) {
   IntegerLiteral literal;
   literal.value = policy_bits(eviction);
@@ -82,11 +73,11 @@ Status set_evictions(Function& function, const std::map<int, Eviction>& eviction
   std::set<int> answered;
   for (Instruction& instruction : function.instructions) {
     if (!is_tma_load(instruction) || !instruction.opcode.has("tensor")) continue;
-    const auto parameter = map_parameter(values, instruction);
-    const auto wanted = parameter ? evictions.find(*parameter) : evictions.end();
+    const auto parameter = values.tensor_map_parameter(instruction);
+    const auto wanted = parameter ? evictions.find(static_cast<int>(*parameter)) : evictions.end();
     if (wanted == evictions.end()) continue;
     set_eviction(instruction, wanted->second);
-    answered.insert(*parameter);
+    answered.insert(wanted->first);
   }
   for (const auto& [parameter, eviction] : evictions)
     if (!answered.contains(parameter))

@@ -80,6 +80,15 @@ bool TokenStream::take_raw_until(char end, llvm::StringRef& raw) {
   return true;
 }
 
+bool TokenStream::take_words_until(char end, std::string& words) {
+  while (!at(end)) {
+    if (at_end()) return fail("expected '" + llvm::Twine(end) + "' before the end of the text");
+    if (!words.empty()) words += ' ';
+    words += take().text.str();
+  }
+  return true;
+}
+
 bool TokenStream::fail(const Token& at, const llvm::Twine& message, std::string hint) {
   if (error_) return false;  // the first error is the one that tells
   const llvm::SMDiagnostic diagnostic = sources_.GetMessage(

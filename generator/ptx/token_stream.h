@@ -34,8 +34,10 @@ class TokenStream {
 
   // Raw text from after the current token to the end of its line; the next token follows it.
   llvm::StringRef take_rest_of_line();
-  // Raw text from the current token up to the next `end`, which becomes the current token.
+  // Text from the current token up to the next `end`, which becomes the current token: as it
+  // stands, or its words with one blank between them.
   bool take_raw_until(char end, llvm::StringRef& raw);
+  bool take_words_until(char end, std::string& words);
 
   // Records an error with a caret under `at`, and returns false.
   bool fail(const Token& at, const llvm::Twine& message, std::string hint = {});

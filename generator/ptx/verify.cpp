@@ -58,6 +58,7 @@ std::vector<Finding> verify(const Module& module, const Function& entry, const V
   check_tensor_memory(examination);
   check_tensor_core_order(examination);
   check_descriptors(examination);
+  check_transactions(examination);
   check_proxy_fences(examination);
   check_aligned(examination);
   return std::move(examination.findings);
@@ -72,12 +73,13 @@ std::map<std::string, int> census(const Function& entry) {
   return counts;
 }
 
-Status VerifyPass::run(Artifact& artifact, const PassContext&) const {
+Status VerifyPass::run(Artifact& artifact, const PassContext& pass_context) const {
   Result<Module> module = parse(artifact.ptx);
   if (!module) return std::move(module).error();
   for (const Function& function : module->functions) {
     if (!function.is_entry || !function.has_body) continue;
     VerifyContext context;
+    context.tensor_map_box_bytes = pass_context.tensor_map_box_bytes;
     for (const KernelFacts& kernel : artifact.facts.kernels)
       if (kernel.entry == function.name) context.launch_registers = static_cast<int>(kernel.registers);
     const std::vector<Finding> findings = verify(*module, function, context);

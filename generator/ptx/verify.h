@@ -23,6 +23,7 @@ struct Finding {
 
 struct VerifyContext {
   int launch_registers = 0;  // per thread, from the cubin; 0: not known
+  std::map<std::uint32_t, std::uint64_t> tensor_map_box_bytes;  // as in PassContext
 };
 
 // Findings of one entry of `module`, in the order of the text within each rule.

@@ -36,6 +36,8 @@ void check_tensor_memory(Examination& examination);
 void check_tensor_core_order(Examination& examination);
 // Instruction descriptors and shared memory descriptors, as far as their bits are constant.
 void check_descriptors(Examination& examination);
+// Bytes that a barrier is told to expect against the boxes of the loads that follow.
+void check_transactions(Examination& examination);
 // Slots that threads read and TMA refills.
 void check_proxy_fences(Examination& examination);
 // Warp-wide instructions that only one lane reaches.

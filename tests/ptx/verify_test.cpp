@@ -15,6 +15,12 @@ std::vector<Finding> findings_of(const std::string& text, const VerifyContext& c
   return verify(*module, module->functions.back(), context);
 }
 
+VerifyContext launched_with(int registers) {
+  VerifyContext context;
+  context.launch_registers = registers;
+  return context;
+}
+
 // The text with the first `what` replaced.
 std::string mutated(std::string text, const std::string& what, const std::string& with) {
   const std::size_t at = text.find(what);
@@ -74,8 +80,8 @@ READ:
 }  // namespace
 
 TEST_CASE("kernels that keep the contract have no findings") {
-  CHECK(findings_of(test_data("pipeline_sm_90a.ptx"), {232}).empty());
-  CHECK(findings_of(test_data("pipeline_sm_100a.ptx"), {16}).empty());
+  CHECK(findings_of(test_data("pipeline_sm_90a.ptx"), launched_with(232)).empty());
+  CHECK(findings_of(test_data("pipeline_sm_100a.ptx"), launched_with(16)).empty());
 }
 
 TEST_CASE("census") {
@@ -95,10 +101,10 @@ TEST_CASE("register pool") {
   check_found(mutated(text, "inc.sync.aligned.u32 232", "inc.sync.aligned.u32 236"), "register_pool", "multiple of 8");
   check_found(without(text, ".minnctapersm 1"), "register_pool", ".minnctapersm");
   check_found(without(text, ".maxntid 256, 1, 1"), "register_pool", ".maxntid");
-  check_found(text, "register_pool", "less or more than the 240", {240});
+  check_found(text, "register_pool", "less or more than the 240", launched_with(240));
   // 2 warpgroups x 128 registers: 232 + 40 do not fit.
-  check_found(text, "register_pool", "at least 272", {128});
-  CHECK(findings_of(text, {136}).empty());
+  check_found(text, "register_pool", "at least 272", launched_with(128));
+  CHECK(findings_of(text, launched_with(136)).empty());
 }
 
 TEST_CASE("mbarriers") {
@@ -163,6 +169,22 @@ TEST_CASE("descriptors") {
   check_found(mutated(blackwell, constant, "4612882561956315136"), "descriptor", "must be 0");  // base offset 2
   check_found(mutated(blackwell, constant, "6917599671263166464"), "descriptor", "swizzle mode 3");
   check_found(mutated(hopper, "4611686293305294848", constant), "descriptor", "must be 0");
+}
+
+TEST_CASE("expected bytes against the boxes of the tensor maps") {
+  const auto boxes = [](std::uint64_t bytes) {
+    VerifyContext context;
+    context.tensor_map_box_bytes = {{0, bytes}};
+    return context;
+  };
+  const std::string text = test_data("pipeline_sm_90a.ptx");
+  CHECK(findings_of(text, boxes(8192)).empty());
+  check_found(text, "transaction_bytes", "expects 8192 bytes, the 1 loads that follow bring 4096", boxes(4096));
+  CHECK(findings_of(test_data("pipeline_sm_100a.ptx"), boxes(8192)).empty());
+  check_found(test_data("pipeline_sm_100a.ptx"), "transaction_bytes", "bring 16384", boxes(16384));
+  VerifyContext other;
+  other.tensor_map_box_bytes = {{1, 4096}};  // not the parameter that the loads take
+  CHECK(findings_of(text, other).empty());
 }
 
 TEST_CASE("a slot that threads read and TMA refills needs a proxy fence") {
