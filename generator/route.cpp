@@ -19,16 +19,17 @@ int key_splits(const Plan& plan, const ProblemSize& size, int num_sms) noexcept 
   if (blocks <= 0 || tiles <= 1 || slots <= 0) return 1;
 
   // Time of a launch in tiles: waves of CTAs, each its share of the tiles plus a fixed start (the
-  // barriers, the Q tile, the first key) worth about as much as eight tiles. More parts than four
-  // waves only add starts.
+  // barriers, the Q tile, the first key) worth about as much as eight tiles. Candidates are one part,
+  // and the most parts that fit one to four waves: others have more starts or emptier waves.
   constexpr long long start_tiles = 8;
-  const long long most = std::clamp<long long>(4 * slots / blocks, 1, std::min<long long>(tiles, 65535));
+  constexpr long long most_waves = 4;
   long long best_parts = 1;
-  long long best_time = 0;
-  for (long long parts = 1; parts <= most; ++parts) {
-    const long long waves = (blocks * parts + slots - 1) / slots;
-    const long long time = waves * ((tiles + parts - 1) / parts + start_tiles);
-    if (parts == 1 || time < best_time) {
+  long long best_time = (blocks + slots - 1) / slots * (tiles + start_tiles);
+  for (long long waves = 1; waves <= most_waves; ++waves) {
+    const long long parts = std::min({waves * slots / blocks, tiles, 65535LL});
+    if (parts <= best_parts) continue;
+    const long long time = (blocks * parts + slots - 1) / slots * ((tiles + parts - 1) / parts + start_tiles);
+    if (time < best_time) {
       best_parts = parts;
       best_time = time;
     }
