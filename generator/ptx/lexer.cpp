@@ -38,14 +38,16 @@ void Lexer::advance_while(bool (*accepts)(char)) {
   while (position_ < text_.size() && accepts(text_[position_])) ++position_;
 }
 
-// `.a.b::c`: dots and double colons that are followed by more of the word.
-void Lexer::lex_modifiers() {
-  for (;;) {
-    if (peek() == '.' && is_modifier(peek(1))) ++position_;
-    else if (peek() == ':' && peek(1) == ':' && is_modifier(peek(2))) position_ += 2;
-    else return;
+// `.a::b`: one modifier, if there is one.
+bool Lexer::lex_modifier() {
+  if (peek() != '.' || !is_modifier(peek(1))) return false;
+  ++position_;
+  advance_while(is_modifier);
+  while (peek() == ':' && peek(1) == ':' && is_modifier(peek(2))) {
+    position_ += 2;
     advance_while(is_modifier);
   }
+  return true;
 }
 
 Token::Kind Lexer::lex_number() {
@@ -77,12 +79,9 @@ Token Lexer::next() {
     token.kind = Token::Kind::word;
     ++position_;
     advance_while(is_name);
-    if (peek() == '.') lex_modifiers();
-  } else if (c == '.' && is_modifier(peek(1))) {
+    while (lex_modifier()) {}
+  } else if (lex_modifier()) {
     token.kind = Token::Kind::directive;
-    ++position_;
-    advance_while(is_modifier);
-    if (peek() == ':') lex_modifiers();
   } else if (llvm::isDigit(c)) {
     token.kind = lex_number();
   } else if (c == '"') {

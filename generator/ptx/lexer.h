@@ -46,7 +46,7 @@ class Lexer {
     return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
   }
   void advance_while(bool (*accepts)(char));
-  void lex_modifiers();
+  bool lex_modifier();
   Token::Kind lex_number();
 
   llvm::StringRef text_;
