@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Prefill on one Hopper GPU, side by side with DeepGEMM's fp8_mqa_logits: same process, same inputs,
-launches alternating, medians of CUDA events, warm L2, causal, depth 128, f32 scores, no clean pass.
+rounds alternating, warm L2, causal, depth 128, f32 scores, no clean pass.
 
-    prefill_vs_deepgemm.py [--mlaindex PATH] [--shapes S,K,H ...] [--rounds 5] [--launches 25]
+    prefill_vs_deepgemm.py [--mlaindex PATH] [--shapes S,K,H ...] [--rounds 5] [--samples 9]
+
+A sample is ten launches in a row between two CUDA events, so that the host's cost of a launch hides
+behind the kernels; a round is the median of its samples, a figure the median of its rounds.
 
 Needs torch with CUDA and the deep_gemm package (its wheel, sgl-deep-gemm); without deep_gemm only our
 times are printed. Our kernel is what `mlaindex compile --emit cubin` gives, launched as
@@ -61,7 +64,7 @@ class Ours:
         launch = explained["launch"]
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "kernel.cubin"
-            subprocess.check_call([mlaindex, "compile", *options, "--emit", "cubin", "-o", str(path)])
+            subprocess.check_call([mlaindex, "compile", *options, "--emit", "cubin", "-o", str(path)], stdout=subprocess.DEVNULL)
             cubin = path.read_bytes()
         module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
         check(cuda.cuModuleLoadData(ctypes.byref(module), cubin), "cuModuleLoadData")
@@ -99,13 +102,14 @@ class Ours:
 def microseconds(call):
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record()
-    call()
+    for _ in range(10):
+        call()
     end.record()
     end.synchronize()
-    return 1000 * start.elapsed_time(end)
+    return 100 * start.elapsed_time(end)
 
 
-def compare(mlaindex, deep_gemm, tokens, keys, heads, rounds, launches):
+def compare(mlaindex, deep_gemm, tokens, keys, heads, rounds, samples):
     q = torch.randn(tokens, heads, DEPTH, device="cuda").to(torch.float8_e4m3fn)
     k = torch.randn(keys, DEPTH, device="cuda").to(torch.float8_e4m3fn)
     q_scale = torch.randn(tokens, heads, device="cuda")
@@ -127,7 +131,7 @@ def compare(mlaindex, deep_gemm, tokens, keys, heads, rounds, launches):
     times = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
-            times[name].append(statistics.median(microseconds(call) for _ in range(launches)))
+            times[name].append(statistics.median(microseconds(call) for _ in range(samples)))
     medians = {name: statistics.median(values) for name, values in times.items()}
     operations = 2 * DEPTH * heads * int(end.long().sum())
     text = f"S={tokens:<5} K={keys:<6} H={heads:<3} ours {medians['ours']:8.1f} us {operations / medians['ours'] / 1e6:6.0f} TFLOP/s"
@@ -143,7 +147,7 @@ def main():
     parser.add_argument("--mlaindex", default="build/mlaindex")
     parser.add_argument("--shapes", nargs="+", default=SHAPES)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--launches", type=int, default=25)
+    parser.add_argument("--samples", type=int, default=9)
     arguments = parser.parse_args()
     torch.zeros(1, device="cuda")
     try:
@@ -153,7 +157,7 @@ def main():
         deep_gemm = None
     print(torch.cuda.get_device_name(), "torch", torch.__version__, "deep_gemm", getattr(deep_gemm, "__version__", None))
     for shape in arguments.shapes:
-        compare(arguments.mlaindex, deep_gemm, *map(int, shape.split(",")), arguments.rounds, arguments.launches)
+        compare(arguments.mlaindex, deep_gemm, *map(int, shape.split(",")), arguments.rounds, arguments.samples)
 
 
 if __name__ == "__main__":
