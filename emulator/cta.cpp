@@ -28,10 +28,19 @@ Mbarrier* Cta::mbarrier(std::uint32_t address) noexcept {
   return &mbarriers_[mbarrier_index_[address / 8] - 1u].second;
 }
 
+Cta::MbarrierOrigin* Cta::mbarrier_origin(std::uint32_t address) noexcept {
+  return mbarrier(address) == nullptr ? nullptr : &mbarrier_origins_[mbarrier_index_[address / 8] - 1u];
+}
+
+void Cta::fence_mbarrier_inits(std::uint32_t warp) noexcept {
+  for (MbarrierOrigin& origin : mbarrier_origins_) origin.fenced = origin.fenced || origin.warp == warp;
+}
+
 Mbarrier& Cta::make_mbarrier(std::uint32_t address) {
   std::uint16_t& index = mbarrier_index_[address / 8];
   if (index == 0) {
     mbarriers_.emplace_back(address, Mbarrier{});
+    mbarrier_origins_.emplace_back();
     index = static_cast<std::uint16_t>(mbarriers_.size());
   }
   return mbarriers_[index - 1u].second;
@@ -42,6 +51,7 @@ void Cta::drop_mbarrier(std::uint32_t address) noexcept {
   if (index == 0) return;
   mbarrier_index_[address / 8] = 0;
   mbarriers_.erase(mbarriers_.begin() + (index - 1));
+  mbarrier_origins_.erase(mbarrier_origins_.begin() + (index - 1));
   for (std::uint16_t& other : mbarrier_index_)
     if (other > index) --other;
 }

@@ -27,6 +27,14 @@ class Cta {
  public:
   Cta(Cluster& cluster, std::uint32_t rank, std::array<std::uint32_t, 3> coordinates);
 
+  // Who initialised a barrier; asynchronous work may use it once that warp has fenced the init.
+  struct MbarrierOrigin {
+    std::uint32_t warp = 0;
+    bool fenced = false;
+  };
+  MbarrierOrigin* mbarrier_origin(std::uint32_t address) noexcept;
+  void fence_mbarrier_inits(std::uint32_t warp) noexcept;
+
   // The barrier at a shared offset, or nullptr where mbarrier.init has not run.
   Mbarrier* mbarrier(std::uint32_t address) noexcept;
   Mbarrier& make_mbarrier(std::uint32_t address);
@@ -60,6 +68,7 @@ class Cta {
 
  private:
   std::vector<std::pair<std::uint32_t, Mbarrier>> mbarriers_;
+  std::vector<MbarrierOrigin> mbarrier_origins_;  // parallel to mbarriers_
   std::vector<std::uint16_t> mbarrier_index_;     // by address / 8; 0: none
 };
 

@@ -112,6 +112,18 @@ Cta* cluster_shared(Execution& x, std::uint64_t address, std::uint32_t bytes, st
   return cta;
 }
 
+bool check_signalled(Execution& x, Cta& cta, std::uint32_t offset) {
+  Cta::MbarrierOrigin* origin = cta.mbarrier_origin(offset);
+  if (origin == nullptr) {
+    x.fault(FaultKind::barrier_misuse, "no mbarrier was initialised at shared " + hex(offset));
+    return false;
+  }
+  if (!origin->fenced)
+    x.hazard(FaultKind::missing_fence, "the mbarrier at shared " + hex(offset) + " is signalled by asynchronous work, and warp " +
+                                           std::to_string(origin->warp) + ", which initialised it, executed no fence.mbarrier_init since");
+  return true;
+}
+
 bool own_shared(Execution& x, std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment, std::uint32_t& offset) {
   Cta* cta = cluster_shared(x, address, bytes, alignment, offset);
   if (cta != nullptr && cta != &x.cta()) {

@@ -31,6 +31,10 @@ bool own_shared(Execution& x, std::uint64_t address, std::uint32_t bytes, std::u
 Cta* cluster_shared(Execution& x, std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment,
                     std::uint32_t& offset);
 
+// The barrier that asynchronous work will signal; reports it when it does not exist (fatal, false) or
+// when its init was not fenced.
+bool check_signalled(Execution& x, Cta& cta, std::uint32_t offset);
+
 std::string hex(std::uint64_t value);
 
 }  // namespace mlaindex::emulator

@@ -51,10 +51,7 @@ bool destinations(Execution& x, const CopySettings& s, unsigned lane, std::uint3
     out.push_back({cta, data, barrier, barrier_cta});
   }
   for (const Destination& d : out)
-    if (d.barrier_cta->mbarrier(d.barrier) == nullptr) {
-      x.fault(FaultKind::barrier_misuse, "no mbarrier was initialised at shared " + hex(d.barrier));
-      return false;
-    }
+    if (!check_signalled(x, *d.barrier_cta, d.barrier)) return false;
   return true;
 }
 

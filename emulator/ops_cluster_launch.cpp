@@ -51,8 +51,7 @@ Step try_cancel(Execution& x) {
       for (const auto& cta : x.cluster().ctas) targets.push_back(cta.get());
     }
     for (Cta* cta : targets) {
-      if (cta->mbarrier(barrier_at) == nullptr)
-        return x.fault(FaultKind::barrier_misuse, "no mbarrier was initialised at shared " + hex(barrier_at));
+      if (!check_signalled(x, *cta, barrier_at)) return Step::fatal;
       Actor who = x.actor();
       if (cta != &x.cta()) who.proxy_fence = who.now;
       x.hazard(cta->shared.begin_async_write(response_at, 16, who));

@@ -7,7 +7,13 @@ namespace {
 
 Step nothing(Execution&) { return Step::next; }
 
+Step mbarrier_init_fence(Execution& x) {
+  x.cta().fence_mbarrier_inits(x.warp.index);
+  return Step::next;
+}
+
 Step proxy_fence(Execution& x) {
+  x.cta().fence_mbarrier_inits(x.warp.index);
   x.cta().shared.proxy_fence(x.warp.index);
   x.warp.proxy_fence = x.now();
   return Step::next;
@@ -42,9 +48,10 @@ bool decode_fence(InstructionDecoder& d) {
     d.fail("this proxy fence is not modelled");
     return true;
   }
-  d.ignore({"mbarrier_init", "release", "acquire", "acq_rel", "sc", "cta", "cluster", "gpu", "sys"});
+  const bool of_init = d.take("mbarrier_init");
+  d.ignore({"release", "acquire", "acq_rel", "sc", "cta", "cluster", "gpu", "sys"});
   (void)d.take_prefix("sync_restrict::");
-  d.handler(nothing);
+  d.handler(of_init ? mbarrier_init_fence : nothing);
   return true;
 }
 

@@ -32,6 +32,7 @@ Step init(Execution& x) {
       return x.fault(FaultKind::barrier_misuse, "mbarrier.init of the live barrier at shared " + hex(at) + "; inval it first");
     const Step step = check(x, FaultKind::illegal_operand, at, x.cta().make_mbarrier(at).init(count[l]));
     if (step == Step::fatal) return step;
+    *x.cta().mbarrier_origin(at) = {x.warp.index, false};
   }
   return Step::next;
 }

@@ -52,6 +52,7 @@ Step deallocate(Execution& x) {
   if (!uniform(x, address, "the address", result) || !uniform(x, columns, "the column count", result)) return result;
   const Status status = x.cta().tensor.deallocate(address[0], columns[0]);
   if (!status.ok()) return x.fault(FaultKind::illegal_operand, status.error().text());
+  x.hazard(x.cta().tensor.check_idle(address[0] & 0xFFFF, columns[0]));
   ++x.cluster().changes;
   return Step::next;
 }
@@ -131,9 +132,8 @@ Step commit(Execution& x) {
   } else {
     targets.push_back(own);
   }
-  for (const Cta* target : targets)
-    if (const_cast<Cta*>(target)->mbarrier(at) == nullptr)
-      return x.fault(FaultKind::barrier_misuse, "no mbarrier was initialised at shared " + hex(at));
+  for (Cta* target : targets)
+    if (!check_signalled(x, *target, at)) return Step::fatal;
   x.cta().fence_before[x.warp.index] = x.now();  // a commit implies it
   AsyncOperation op = tensor_operation(x, "arrive");
   for (const auto& earlier : x.warp.tensor_operations) op.after.push_back(earlier.id);

@@ -63,6 +63,16 @@ Status TensorMemory::deallocate(std::uint32_t address, std::uint32_t columns) {
   return {};
 }
 
+std::optional<Hazard> TensorMemory::check_idle(std::uint32_t column, std::uint32_t count) const {
+  for (std::uint32_t group = 0; group < kLanes / 16; ++group)
+    for (std::uint32_t c = column; c < column + count; ++c) {
+      const Track& t = tracks_[group * kColumns + c];
+      if (t.loads != 0 || t.writes != 0 || t.operands != 0)
+        return Hazard{FaultKind::slot_overwritten, at_column(c) + " freed while an operation on it is pending"};
+    }
+  return std::nullopt;
+}
+
 std::uint32_t TensorMemory::allocated_columns() const noexcept {
   return kColumns - static_cast<std::uint32_t>(std::count(owner_.begin(), owner_.end(), std::uint16_t{0}));
 }

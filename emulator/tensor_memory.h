@@ -34,6 +34,8 @@ class TensorMemory {
   // relinquish are errors. Freshly allocated cells are undefined.
   Result<std::optional<std::uint32_t>> allocate(std::uint32_t columns);
   Status deallocate(std::uint32_t address, std::uint32_t columns);
+  // Whether anybody still uses columns that were just freed.
+  std::optional<Hazard> check_idle(std::uint32_t column, std::uint32_t count) const;
   void relinquish() noexcept { relinquished_ = true; }
   std::uint32_t allocated_columns() const noexcept;
   bool allocated(std::uint32_t column, std::uint32_t count) const noexcept;

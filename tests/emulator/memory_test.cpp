@@ -35,7 +35,7 @@ PtxProgram slot_reuse(const std::string& fence) {
   PtxProgram program;
   program.body =
       "mov.u32 %r2, %tid.x; setp.eq.u32 %p1, %r2, 0; mov.b64 %rd1, map0; cvta.param.u64 %rd2, %rd1; mov.u32 %r10, smem; add.u32 %r11, %r10, 1024;"
-      " @%p1 mbarrier.init.shared::cta.b64 [%r11], 1; bar.warp.sync -1;"
+      " @%p1 mbarrier.init.shared::cta.b64 [%r11], 1; fence.mbarrier_init.release.cluster; bar.warp.sync -1;"
       " @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], 128;"
       " @%p1 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r10], [%rd2, {0, 0}], [%r11];"
       " W0: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r11], 0; @!%p2 bra W0;"
@@ -89,7 +89,7 @@ TEST_CASE("Reading a slot before its TMA load is waited for is reported under a 
   program.options.seed = 1;
   const std::string start =
       "mov.b64 %rd1, map0; cvta.param.u64 %rd2, %rd1; mov.u32 %r10, smem; add.u32 %r11, %r10, 1024; mbarrier.init.shared::cta.b64 [%r11], 1;"
-      " mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], ";
+      " fence.mbarrier_init.release.cluster; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], ";
   const std::string copy = "; cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes [%r10], [%rd2, {40}], [%r11]; ";
   const std::string wait = " W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r11], 0; @!%p2 bra W; ";
   program.body = start + "128" + copy + "ld.shared.u32 %r1, [%r10];" + wait;
@@ -104,4 +104,8 @@ TEST_CASE("Reading a slot before its TMA load is waited for is reported under a 
   program.out[0] = 5;
   program.run_clean();
   CHECK(program.out[0] == 0);
+  std::string unfenced = start;
+  unfenced.erase(unfenced.find("fence.mbarrier_init"), std::string("fence.mbarrier_init.release.cluster;").size());
+  program.body = unfenced + "128" + copy + wait;
+  CHECK(found(program.run(), FaultKind::missing_fence));
 }

@@ -43,7 +43,7 @@ struct Tile {
 const std::string kLoad =
     "mov.u32 %r2, %tid.x; setp.eq.u32 %p1, %r2, 0; mov.u32 %r10, smem; add.u32 %r11, %r10, 4096; add.u32 %r12, %r10, 8192; add.u32 %r13, %r10, 8200;"
     " mov.b64 %rd1, map0; cvta.param.u64 %rd2, %rd1; mov.b64 %rd3, map1; cvta.param.u64 %rd4, %rd3;"
-    " @%p1 mbarrier.init.shared::cta.b64 [%r12], 1; @%p1 mbarrier.init.shared::cta.b64 [%r13], 1; bar.sync 0;"
+    " @%p1 mbarrier.init.shared::cta.b64 [%r12], 1; @%p1 mbarrier.init.shared::cta.b64 [%r13], 1; fence.mbarrier_init.release.cluster; bar.sync 0;"
     " @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r12], 4352;"
     " @%p1 cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%r10], [%rd2, {0, 0}], [%r12];"
     " @%p1 cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%r11], [%rd4, {0, 0}], [%r12];"
