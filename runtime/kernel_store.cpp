@@ -15,6 +15,7 @@
 #include "generator/source.h"
 #include "runtime/cache_key.h"
 #include "runtime/cache_store.h"
+#include "runtime/tensor_map.h"
 
 namespace mlaindex {
 namespace {
@@ -48,6 +49,10 @@ ptx::PassContext pass_context(const CompiledKernel& kernel) {
   context.max_registers_per_thread = kernel.plan.entry_registers;
   context.dynamic_shared_bytes = kernel.plan.shared_bytes();
   context.max_shared_bytes = limits.shared_bytes_per_cta;
+  // By kernel parameter (generator/kernel_arguments.h). A box does not depend on the problem.
+  context.tensor_map_box_bytes = {{0, box_bytes(q_map_params(kernel.spec, kernel.plan, 0, 1))},
+                                  {1, box_bytes(k_map_params(kernel.spec, kernel.plan, 0, 1))},
+                                  {2, box_bytes(k_scale_map_params(kernel.plan, 0, 1))}};
   return context;
 }
 
