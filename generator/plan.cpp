@@ -33,6 +33,10 @@ void append_operands(Plan& plan, const Spec& spec) {
          fmt::format("{} stages of {} keys x {} bytes, swizzled", plan.key_stages, plan.tile_keys, spec.depth));
 }
 
+void append_weights(Plan& plan, std::string contents) {
+  append(plan, "weights", plan.column_groups * columns_per_group * 4, 16, std::move(contents));
+}
+
 Plan sm90_q_resident(const Spec& spec) {
   Plan plan = common_plan(spec);
   plan.name = "q_resident";
@@ -53,6 +57,7 @@ Plan sm90_q_resident(const Spec& spec) {
                 {"TMA producer", 16, 1, 32},
                 {"-inf fill", 17, 3, 32}};
   append_operands(plan, spec);
+  append_weights(plan, "q_scale, by column");
   append(plan, "ranges", plan.tokens_per_block * range_bytes, 16, "visible [begin, end) of each token");
   append(plan, "barriers", (2 * plan.key_stages + 1) * barrier_bytes, 8, "key full and empty, Q full");
   return plan;
@@ -100,7 +105,7 @@ Plan sm100_q_resident(const Spec& spec) {
   const int scale_stage = (4 * (plan.tile_keys + 4) + 127) / 128 * 128;
   append(plan, "k_scale", plan.key_stages * scale_stage, 128,
          fmt::format("{} stages of {} f32", plan.key_stages, plan.tile_keys + 4));
-  append(plan, "weights", columns_per_group * 4, 16, "half of q_scale, by column");
+  append_weights(plan, "half of q_scale, by column");
   append_bookkeeping(plan);
   return plan;
 }
@@ -122,6 +127,7 @@ Plan sm100_seed(const Spec& spec) {
                 {"TMA producer", 5, 1, 255},
                 {"-inf fill", 6, 2, 255}};
   append_operands(plan, spec);
+  append_weights(plan, "q_scale, by column");
   append_bookkeeping(plan);
   return plan;
 }

@@ -21,7 +21,8 @@ Switches switches_of(const Spec& spec, const Plan& plan) {
           {"SCORE_BF16", spec.score_type == ScoreType::bf16},
           {"FILL_NEGATIVE_INFINITY", spec.fill == Fill::negative_infinity},
           {"K_SCALE_BY_TMA", plan.k_scale_by_tma},
-          {"TOKENS_PER_GROUP", plan.mma_n / plan.padded_heads}};
+          {"TOKENS_PER_GROUP", plan.mma_n / plan.padded_heads},
+          {"DEPTH", spec.depth}};
 }
 
 // The constants of the plan that the kernel's text names.

@@ -7,33 +7,52 @@
 #pragma once
 #include "common/store.cuh"
 
-// relu that keeps NaN, as the contract asks.
-__device__ __forceinline__ float relu(float x) {
-  float positive;
-  asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(positive) : "f"(x));
-  return positive;
+// sum[row][v] += relu(dot[2 * row + v]) * weight[v], with a relu that keeps NaN, as the contract asks.
+// One statement, because the compiler's time grows with their number; the rows of a column follow
+// each other, so that two multiply-adds in a row share the weight.
+__device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, const float* weight) {
+  asm("{\n"
+      "  .reg .f32 positive;\n"
+      "  max.NaN.f32 positive, %4, 0f00000000;\n"
+      "  fma.rn.f32 %0, positive, %8, %0;\n"
+      "  max.NaN.f32 positive, %6, 0f00000000;\n"
+      "  fma.rn.f32 %2, positive, %8, %2;\n"
+      "  max.NaN.f32 positive, %5, 0f00000000;\n"
+      "  fma.rn.f32 %1, positive, %9, %1;\n"
+      "  max.NaN.f32 positive, %7, 0f00000000;\n"
+      "  fma.rn.f32 %3, positive, %9, %3;\n"
+      "}\n"
+      : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[1][0]), "+f"(sum[1][1])
+      : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(weight[0]), "f"(weight[1]));
 }
 
-// weight[2j + v] is q_scale of the lane's column 8j + 2q + v; zero for padding heads and for
-// tokens past the last.
-__device__ __forceinline__ void load_quad_weights(float (&weight)[32], int lane, int first_token, const ScoreArguments& args) {
-  const int quad_lane = lane % 4;
+// Thread n < 128 * COLUMN_GROUPS stages the weight of column n of the block: q_scale, or zero for
+// padding heads and for tokens past the last. A CTA barrier must follow.
+__device__ __forceinline__ void stage_weights(float* staged, int first_token, const ScoreArguments& args) {
+  if (threadIdx.x >= 128 * COLUMN_GROUPS) return;
+  const int column = threadIdx.x % 128;
+  const int token = first_token + threadIdx.x / 128 * TOKENS_PER_GROUP + column % TOKENS_PER_GROUP;
+  const int head = column / TOKENS_PER_GROUP;
+  const bool used = token < args.num_tokens && head < NUM_HEADS;
+  staged[threadIdx.x] = used ? args.q_scale[token * args.q_scale_stride + head] : 0.0f;
+}
+
+// weight[2j + v] is the weight of the lane's column 8j + 2q + v. staged: of the column group.
+__device__ __forceinline__ void load_quad_weights(float (&weight)[32], const float* staged, int lane) {
+  const float2* pairs = reinterpret_cast<const float2*>(staged) + lane % 4;
 #pragma unroll
-  for (int i = 0; i < 32; ++i) {
-    const int column = 8 * (i / 2) + 2 * quad_lane + i % 2;
-    const int token = first_token + column % TOKENS_PER_GROUP;
-    const int head = column / TOKENS_PER_GROUP;
-    const bool used = token < args.num_tokens && head < NUM_HEADS;
-    weight[i] = used ? args.q_scale[token * args.q_scale_stride + head] : 0.0f;
+  for (int j = 0; j < 16; ++j) {
+    const float2 pair = pairs[4 * j];
+    weight[2 * j] = pair.x;
+    weight[2 * j + 1] = pair.y;
   }
 }
 
-// k_scale of keys r and r+8 of the lane's warp, where they exist.
+// k_scale of keys r and r+8 of the lane's warp; of the last key where they do not exist.
 __device__ __forceinline__ void load_quad_k_scale(float (&k_scale)[2], int lane, int first_key, const ScoreArguments& args) {
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
-    const int key = first_key + lane / 4 + 8 * row;
-    k_scale[row] = key < args.num_keys ? args.k_scale[key] : 0.0f;
+    k_scale[row] = args.k_scale[min(first_key + lane / 4 + 8 * row, args.num_keys - 1)];
   }
 }
 
@@ -50,13 +69,7 @@ __device__ __forceinline__ void fold_quad(const float (&dot)[64], const float (&
     float sum[2][2] = {};  // [key row][v]
 #pragma unroll
     for (int j = phase; j < 16; j += PHASES) {
-#pragma unroll
-      for (int v = 0; v < 2; ++v) {
-#pragma unroll
-        for (int row = 0; row < 2; ++row) {  // inner: two FFMAs in a row share the weight
-          sum[row][v] = __fmaf_rn(relu(dot[4 * j + 2 * row + v]), weight[2 * j + v], sum[row][v]);
-        }
-      }
+      fold_four(sum, dot + 4 * j, weight + 2 * j);
     }
 #if TOKENS_PER_GROUP >= 8
     // The lane holds every head of tokens 8 * phase + 2q + v.

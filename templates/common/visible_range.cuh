@@ -62,6 +62,7 @@ __device__ __forceinline__ void find_visible_ranges(VisibleRange* ranges, int fi
 __device__ __forceinline__ VisibleRange covering_range(const VisibleRange* ranges, int count) {
   int begin = 0x7fffffff;
   int end = 0;
+#pragma unroll 1
   for (int i = lane_index(); i < count; i += 32) {
     const VisibleRange range = ranges[i];
     if (range.begin < range.end) {

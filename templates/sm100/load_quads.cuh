@@ -11,6 +11,7 @@ __device__ __forceinline__ void load_quad_columns(float (&value)[64], u32 addres
       "   %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41,\n"
       "   %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61,\n"
       "   %62, %63}, [%64];\n"
+      "tcgen05.wait::ld.sync.aligned;\n"
       : "=f"(value[0]), "=f"(value[1]), "=f"(value[2]), "=f"(value[3]), "=f"(value[4]), "=f"(value[5]),
         "=f"(value[6]), "=f"(value[7]), "=f"(value[8]), "=f"(value[9]), "=f"(value[10]), "=f"(value[11]),
         "=f"(value[12]), "=f"(value[13]), "=f"(value[14]), "=f"(value[15]), "=f"(value[16]), "=f"(value[17]),
@@ -22,8 +23,6 @@ __device__ __forceinline__ void load_quad_columns(float (&value)[64], u32 addres
         "=f"(value[48]), "=f"(value[49]), "=f"(value[50]), "=f"(value[51]), "=f"(value[52]), "=f"(value[53]),
         "=f"(value[54]), "=f"(value[55]), "=f"(value[56]), "=f"(value[57]), "=f"(value[58]), "=f"(value[59]),
         "=f"(value[60]), "=f"(value[61]), "=f"(value[62]), "=f"(value[63])
-      : "r"(address));
-  asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
-#pragma unroll
-  for (int i = 0; i < 64; ++i) asm volatile("" : "+f"(value[i])::"memory");
+      : "r"(address)
+      : "memory");
 }

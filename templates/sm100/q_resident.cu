@@ -51,10 +51,12 @@ KERNEL_NAME(
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (threadIdx.x == 0) {
+#pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);
       mbarrier_init(key_empty + 8 * stage, 1 + MATH_WARPS);
     }
+#pragma unroll 1
     for (int stage = 0; stage < ACCUMULATOR_STAGES; ++stage) {
       mbarrier_init(accumulator_full + 8 * stage, 1);
       mbarrier_init(accumulator_empty + 8 * stage, MATH_WARPS);
@@ -81,6 +83,7 @@ KERNEL_NAME(
         mbarrier_arrive_expect_bytes(q_full, Q_BYTES);
         tma_load_3d(q_tile, q_map, q_full, 0, 0, first_token);
         RingCursor ring;
+#pragma unroll 1
         for (int i = 0; i < tiles.count; ++i) {
           const int tile_key = (tiles.first + i) * TILE_KEYS;
           mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
@@ -97,6 +100,7 @@ KERNEL_NAME(
         const u64 q_descriptor = mma_descriptor(q_tile);
         mbarrier_wait(q_full, 0);
         RingCursor ring, accumulator;
+#pragma unroll 1
         for (int i = 0; i < tiles.count; ++i) {
           mbarrier_wait(accumulator_empty + 8 * accumulator.stage, accumulator.parity ^ 1);
           mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
@@ -129,6 +133,7 @@ KERNEL_NAME(
     const u32 warp_accumulators = accumulators + (warp << 21);  // lane 32 * warp
 
     RingCursor ring, accumulator;
+#pragma unroll 1
     for (int i = 0; i < tiles.count; ++i) {
       const int key = (tiles.first + i) * TILE_KEYS + row;
       mbarrier_wait(key_full + 8 * ring.stage, ring.parity);

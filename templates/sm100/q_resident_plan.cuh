@@ -8,10 +8,10 @@
 #define FILL_NEGATIVE_INFINITY 1
 #define K_SCALE_BY_TMA 1
 #define TOKENS_PER_GROUP 2
+#define DEPTH 128
 
 constexpr int NUM_HEADS = 64;
 constexpr int PADDED_HEADS = 64;
-constexpr int DEPTH = 128;
 constexpr int TOKENS_PER_BLOCK = 2;
 constexpr int TILE_KEYS = 128;
 constexpr int MMA_M = 128;

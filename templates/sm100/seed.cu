@@ -34,6 +34,7 @@ KERNEL_NAME(
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 q_tile = shared_address(shared + Q_OFFSET);
   const u32 key_ring = shared_address(shared + KEYS_OFFSET);
+  float* const staged_weights = reinterpret_cast<float*>(shared + WEIGHTS_OFFSET);
   VisibleRange* const ranges = reinterpret_cast<VisibleRange*>(shared + RANGES_OFFSET);
   u32* const tensor_memory_slot = reinterpret_cast<u32*>(shared + TENSOR_MEMORY_SLOT_OFFSET);
   const u32 key_full = shared_address(shared + BARRIERS_OFFSET);            // [KEY_STAGES]: TMA has written the stage
@@ -47,10 +48,12 @@ KERNEL_NAME(
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (threadIdx.x == 0) {
+#pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);
       mbarrier_init(key_empty + 8 * stage, 1);
     }
+#pragma unroll 1
     for (int stage = 0; stage < ACCUMULATOR_STAGES; ++stage) {
       mbarrier_init(accumulator_full + 8 * stage, 1);
       mbarrier_init(accumulator_empty + 8 * stage, MATH_WARPS);
@@ -59,6 +62,7 @@ KERNEL_NAME(
     mbarrier_init_fence();
   }
   find_visible_ranges(ranges, first_token, args);
+  stage_weights(staged_weights, first_token, args);
   if (warp == MMA_WARP) {
     tensor_memory_allocate(shared_address(tensor_memory_slot), TENSOR_MEMORY_COLUMNS);
     tensor_memory_fence_before_barrier();
@@ -74,6 +78,7 @@ KERNEL_NAME(
       mbarrier_arrive_expect_bytes(q_full, Q_BYTES);
       tma_load_3d(q_tile, q_map, q_full, 0, first_token, 0);
       RingCursor ring;
+#pragma unroll 1
       for (int i = 0; i < tiles.count; ++i) {
         mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
         const u32 full = key_full + 8 * ring.stage;
@@ -88,6 +93,7 @@ KERNEL_NAME(
       const u64 q_descriptor = mma_descriptor(q_tile);
       mbarrier_wait(q_full, 0);
       RingCursor ring, accumulator;
+#pragma unroll 1
       for (int i = 0; i < tiles.count; ++i) {
         mbarrier_wait(accumulator_empty + 8 * accumulator.stage, accumulator.parity ^ 1);
         mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
@@ -108,10 +114,11 @@ KERNEL_NAME(
   } else if (warp < MATH_WARPS) {
     const int lane = lane_index();
     float weight[32];
-    load_quad_weights(weight, lane, first_token, args);
+    load_quad_weights(weight, staged_weights, lane);
     const u32 warp_accumulators = accumulators + (warp << 21);  // lane 32 * warp
 
     RingCursor accumulator;
+#pragma unroll 1
     for (int i = 0; i < tiles.count; ++i) {
       const int warp_key = (tiles.first + i) * TILE_KEYS + 16 * warp;
       float k_scale[2];

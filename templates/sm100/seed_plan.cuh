@@ -8,10 +8,11 @@
 #define FILL_NEGATIVE_INFINITY 1
 #define K_SCALE_BY_TMA 0
 #define TOKENS_PER_GROUP 2
+#define DEPTH 128
 
 constexpr int NUM_HEADS = 64;
 constexpr int PADDED_HEADS = 64;
-constexpr int DEPTH = 128;
+constexpr int COLUMN_GROUPS = 1;
 constexpr int TOKENS_PER_BLOCK = 2;
 constexpr int TILE_KEYS = 64;
 constexpr int MMA_M = 64;
@@ -24,6 +25,7 @@ constexpr int CTAS_PER_SM = 1;
 
 constexpr int Q_OFFSET = 0;
 constexpr int KEYS_OFFSET = 16384;
-constexpr int RANGES_OFFSET = 81920;
-constexpr int BARRIERS_OFFSET = 81936;
-constexpr int TENSOR_MEMORY_SLOT_OFFSET = 82112;
+constexpr int WEIGHTS_OFFSET = 81920;
+constexpr int RANGES_OFFSET = 82432;
+constexpr int BARRIERS_OFFSET = 82448;
+constexpr int TENSOR_MEMORY_SLOT_OFFSET = 82624;

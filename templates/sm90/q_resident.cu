@@ -27,6 +27,7 @@ KERNEL_NAME(
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 q_tiles = shared_address(shared + Q_OFFSET);
   const u32 key_ring = shared_address(shared + KEYS_OFFSET);
+  float* const staged_weights = reinterpret_cast<float*>(shared + WEIGHTS_OFFSET);
   VisibleRange* const ranges = reinterpret_cast<VisibleRange*>(shared + RANGES_OFFSET);
   const u32 key_full = shared_address(shared + BARRIERS_OFFSET);  // [KEY_STAGES]: TMA has written the stage
   const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: every math warp is done with it
@@ -37,6 +38,7 @@ KERNEL_NAME(
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (threadIdx.x == 0) {
+#pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);
       mbarrier_init(key_empty + 8 * stage, 4 * COLUMN_GROUPS);
@@ -45,6 +47,7 @@ KERNEL_NAME(
     mbarrier_init_fence();
   }
   find_visible_ranges(ranges, first_token, args);
+  stage_weights(staged_weights, first_token, args);
   __syncthreads();
   const KeyTiles tiles = key_tiles_of_block(covering_range(ranges, TOKENS_PER_BLOCK));
 
@@ -55,10 +58,12 @@ KERNEL_NAME(
         prefetch_tensor_map(k_map);
         const int num_groups = min(COLUMN_GROUPS, (args.num_tokens - first_token + TOKENS_PER_GROUP - 1) / TOKENS_PER_GROUP);
         mbarrier_arrive_expect_bytes(q_full, num_groups * GROUP_BYTES);
+#pragma unroll 1
         for (int group = 0; group < num_groups; ++group) {
           tma_load_3d(q_tiles + group * GROUP_BYTES, q_map, q_full, 0, first_token + group * TOKENS_PER_GROUP, 0);
         }
         RingCursor ring;
+#pragma unroll 1
         for (int i = 0; i < tiles.count; ++i) {
           mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
           const u32 full = key_full + 8 * ring.stage;
@@ -84,10 +89,11 @@ KERNEL_NAME(
   const u64 q_descriptor = wgmma_descriptor(q_tiles + group * GROUP_BYTES);
 
   float weight[32];
-  load_quad_weights(weight, lane_index(), group_token, args);
+  load_quad_weights(weight, staged_weights + 128 * group, lane_index());
 
   if (tiles.count > 0) mbarrier_wait(q_full, 0);
   RingCursor ring;
+#pragma unroll 1
   for (int i = 0; i < tiles.count; ++i) {
     const int tile_key = (tiles.first + i) * TILE_KEYS;
     const bool tile_is_seen = tile_key < group_keys.end && tile_key + TILE_KEYS > group_keys.begin;
@@ -98,14 +104,7 @@ KERNEL_NAME(
       load_quad_k_scale(k_scale, lane_index(), warp_key, args);
       float dot[64];
       const u64 key_descriptor = wgmma_descriptor(key_ring + ring.stage * TILE_BYTES);
-      wgmma_fence();
-#pragma unroll
-      for (int step = 0; step < DEPTH / 32; ++step) {
-        // 32 bytes of depth further: two descriptor units, inside the swizzle atom.
-        wgmma_m64n128k32(dot, key_descriptor + 2 * step, q_descriptor + 2 * step, step > 0);
-      }
-      wgmma_commit();
-      wgmma_wait_all(dot);
+      wgmma_tile(dot, key_descriptor, q_descriptor);
       const int lane = lane_index();  // read again in every tile: no register holds it during the MMA
       if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
       fold_quad(dot, weight, k_scale, lane, warp_key, group_token, group_ranges, args);

@@ -8,10 +8,10 @@
 #define FILL_NEGATIVE_INFINITY 1
 #define K_SCALE_BY_TMA 0
 #define TOKENS_PER_GROUP 2
+#define DEPTH 128
 
 constexpr int NUM_HEADS = 64;
 constexpr int PADDED_HEADS = 64;
-constexpr int DEPTH = 128;
 constexpr int COLUMN_GROUPS = 4;
 constexpr int TOKENS_PER_BLOCK = COLUMN_GROUPS * TOKENS_PER_GROUP;
 constexpr int TILE_KEYS = 64;
@@ -23,5 +23,6 @@ constexpr int PRODUCER_REGISTERS = 32;
 
 constexpr int Q_OFFSET = 0;
 constexpr int KEYS_OFFSET = 65536;
-constexpr int RANGES_OFFSET = 131072;
-constexpr int BARRIERS_OFFSET = 131136;
+constexpr int WEIGHTS_OFFSET = 131072;
+constexpr int RANGES_OFFSET = 133120;
+constexpr int BARRIERS_OFFSET = 133184;

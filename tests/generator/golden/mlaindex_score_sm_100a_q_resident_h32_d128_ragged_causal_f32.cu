@@ -214,6 +214,7 @@ __device__ __forceinline__ void find_visible_ranges(VisibleRange* ranges, int fi
 __device__ __forceinline__ VisibleRange covering_range(const VisibleRange* ranges, int count) {
   int begin = 0x7fffffff;
   int end = 0;
+#pragma unroll 1
   for (int i = lane_index(); i < count; i += 32) {
     const VisibleRange range = ranges[i];
     if (range.begin < range.end) {
@@ -260,12 +261,6 @@ __device__ __forceinline__ void store_score(const ScoreArguments& args, int toke
 // Column n is head n % PADDED_HEADS of token n / PADDED_HEADS, so a thread finishes one token
 // after the other. Two values travel together through the packed f32x2 instructions of sm_100.
 
-__device__ __forceinline__ u64 pack(float low, float high) {
-  u64 pair;
-  asm("mov.b64 %0, {%1, %2};" : "=l"(pair) : "f"(low), "f"(high));
-  return pair;
-}
-
 __device__ __forceinline__ float sum_of_pair(u64 pair) {
   float low, high;
   asm("mov.b64 {%0, %1}, %2;" : "=f"(low), "=f"(high) : "l"(pair));
@@ -278,18 +273,30 @@ __device__ __forceinline__ u64 add_pairs(u64 a, u64 b) {
   return sum;
 }
 
-__device__ __forceinline__ u64 fma_pairs(u64 a, u64 b, u64 c) {
-  u64 sum;
-  asm("fma.rn.f32x2 %0, %1, %2, %3;" : "=l"(sum) : "l"(a), "l"(b), "l"(c));
-  return sum;
+// sum += 2 * relu(dot) * half_weight for four columns, two at a time: x + |x| is branch-free, exact
+// and keeps NaN. One statement, because the compiler's time grows with their number.
+__device__ __forceinline__ void fold_four(u64 (&sum)[2], const float* dot, u64 half_weight_01, u64 half_weight_23) {
+  asm("{\n"
+      "  .reg .f32 low, high;\n"
+      "  .reg .b64 dots, magnitudes;\n"
+      "  abs.f32 low, %2;\n"
+      "  abs.f32 high, %3;\n"
+      "  mov.b64 dots, {%2, %3};\n"
+      "  mov.b64 magnitudes, {low, high};\n"
+      "  add.rn.f32x2 dots, dots, magnitudes;\n"
+      "  fma.rn.f32x2 %0, dots, %6, %0;\n"
+      "  abs.f32 low, %4;\n"
+      "  abs.f32 high, %5;\n"
+      "  mov.b64 dots, {%4, %5};\n"
+      "  mov.b64 magnitudes, {low, high};\n"
+      "  add.rn.f32x2 dots, dots, magnitudes;\n"
+      "  fma.rn.f32x2 %1, dots, %7, %1;\n"
+      "}\n"
+      : "+l"(sum[0]), "+l"(sum[1])
+      : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "l"(half_weight_01), "l"(half_weight_23));
 }
 
-// 2 * relu of two values: x + |x| is branch-free, exact and keeps NaN.
-__device__ __forceinline__ u64 twice_relu(float low, float high) {
-  return add_pairs(pack(low, high), pack(fabsf(low), fabsf(high)));
-}
-
-// Thread n < 128 stages half of the weight of column n, which undoes the doubling of twice_relu
+// Thread n < 128 stages half of the weight of column n, which undoes the doubling of fold_four
 // exactly. Zero for padding heads and for tokens past the last. A CTA barrier must follow.
 __device__ __forceinline__ void stage_half_weights(float* half_weights, int first_token, const ScoreArguments& args) {
   if (threadIdx.x >= 128) return;
@@ -301,12 +308,12 @@ __device__ __forceinline__ void stage_half_weights(float* half_weights, int firs
 
 // half_weight[i] packs the staged weights of columns 2i and 2i+1.
 __device__ __forceinline__ void load_half_weights(u64 (&half_weight)[64], const float* half_weights) {
-  const float4* staged = reinterpret_cast<const float4*>(half_weights);
+  const ulonglong2* staged = reinterpret_cast<const ulonglong2*>(half_weights);
 #pragma unroll
   for (int i = 0; i < 32; ++i) {
-    const float4 four = staged[i];
-    half_weight[2 * i] = pack(four.x, four.y);
-    half_weight[2 * i + 1] = pack(four.z, four.w);
+    const ulonglong2 pairs = staged[i];
+    half_weight[2 * i] = pairs.x;
+    half_weight[2 * i + 1] = pairs.y;
   }
 }
 
@@ -319,8 +326,7 @@ __device__ __forceinline__ void fold_row_columns(const float (&dot)[32], const u
   for (int i = 0; i < 32; i += 4) {
     const int column = first_column + i;
     if (column % PADDED_HEADS == 0) sum[0] = sum[1] = 0;  // two positive zeros each
-    sum[0] = fma_pairs(twice_relu(dot[i], dot[i + 1]), half_weight[column / 2], sum[0]);
-    sum[1] = fma_pairs(twice_relu(dot[i + 2], dot[i + 3]), half_weight[column / 2 + 1], sum[1]);
+    fold_four(sum, dot + i, half_weight[column / 2], half_weight[column / 2 + 1]);
     if ((column + 4) % PADDED_HEADS == 0) {
       const int token = column / PADDED_HEADS;
       store_score(args, first_token + token, ranges[token], key, sum_of_pair(add_pairs(sum[0], sum[1])) * k_scale);
@@ -422,16 +428,15 @@ __device__ __forceinline__ void load_row_columns(float (&value)[32], u32 address
       "tcgen05.ld.sync.aligned.32x32b.x32.b32\n"
       "  {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21,\n"
       "   %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, [%32];\n"
+      "tcgen05.wait::ld.sync.aligned;\n"
       : "=f"(value[0]), "=f"(value[1]), "=f"(value[2]), "=f"(value[3]), "=f"(value[4]), "=f"(value[5]),
         "=f"(value[6]), "=f"(value[7]), "=f"(value[8]), "=f"(value[9]), "=f"(value[10]), "=f"(value[11]),
         "=f"(value[12]), "=f"(value[13]), "=f"(value[14]), "=f"(value[15]), "=f"(value[16]), "=f"(value[17]),
         "=f"(value[18]), "=f"(value[19]), "=f"(value[20]), "=f"(value[21]), "=f"(value[22]), "=f"(value[23]),
         "=f"(value[24]), "=f"(value[25]), "=f"(value[26]), "=f"(value[27]), "=f"(value[28]), "=f"(value[29]),
         "=f"(value[30]), "=f"(value[31])
-      : "r"(address));
-  asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
-#pragma unroll
-  for (int i = 0; i < 32; ++i) asm volatile("" : "+f"(value[i])::"memory");
+      : "r"(address)
+      : "memory");
 }
 
 constexpr int MATH_WARPS = 4;
@@ -464,10 +469,12 @@ mlaindex_score_sm_100a_q_resident_h32_d128_ragged_causal_f32(
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (threadIdx.x == 0) {
+#pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);
       mbarrier_init(key_empty + 8 * stage, 1 + MATH_WARPS);
     }
+#pragma unroll 1
     for (int stage = 0; stage < ACCUMULATOR_STAGES; ++stage) {
       mbarrier_init(accumulator_full + 8 * stage, 1);
       mbarrier_init(accumulator_empty + 8 * stage, MATH_WARPS);
@@ -494,6 +501,7 @@ mlaindex_score_sm_100a_q_resident_h32_d128_ragged_causal_f32(
         mbarrier_arrive_expect_bytes(q_full, Q_BYTES);
         tma_load_3d(q_tile, q_map, q_full, 0, 0, first_token);
         RingCursor ring;
+#pragma unroll 1
         for (int i = 0; i < tiles.count; ++i) {
           const int tile_key = (tiles.first + i) * TILE_KEYS;
           mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
@@ -510,6 +518,7 @@ mlaindex_score_sm_100a_q_resident_h32_d128_ragged_causal_f32(
         const u64 q_descriptor = mma_descriptor(q_tile);
         mbarrier_wait(q_full, 0);
         RingCursor ring, accumulator;
+#pragma unroll 1
         for (int i = 0; i < tiles.count; ++i) {
           mbarrier_wait(accumulator_empty + 8 * accumulator.stage, accumulator.parity ^ 1);
           mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
@@ -537,6 +546,7 @@ mlaindex_score_sm_100a_q_resident_h32_d128_ragged_causal_f32(
     const u32 warp_accumulators = accumulators + (warp << 21);  // lane 32 * warp
 
     RingCursor ring, accumulator;
+#pragma unroll 1
     for (int i = 0; i < tiles.count; ++i) {
       const int key = (tiles.first + i) * TILE_KEYS + row;
       mbarrier_wait(key_full + 8 * ring.stage, ring.parity);

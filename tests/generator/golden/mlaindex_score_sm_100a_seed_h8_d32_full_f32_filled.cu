@@ -13,12 +13,13 @@
 //            warp 4       255 registers  MMA issue, tensor memory
 //            warp 5       255 registers  TMA producer
 //            warps 6-7    255 registers  -inf fill
-// shared     20780 bytes of 232448
+// shared     21292 bytes of 232448
 //                 0 +4096   q: 1 tile(s) of 128 columns x 32 bytes, swizzled
 //              4096 +16384  keys: 8 stages of 64 keys x 32 bytes, swizzled
-//             20480 +128    ranges: visible [begin, end) of each token
-//             20608 +168    barriers: key full and empty, accumulator full and empty, Q full
-//             20776 +4      tensor_memory_slot: address of the allocation
+//             20480 +512    weights: q_scale, by column
+//             20992 +128    ranges: visible [begin, end) of each token
+//             21120 +168    barriers: key full and empty, accumulator full and empty, Q full
+//             21288 +4      tensor_memory_slot: address of the allocation
 // tensor     256 columns of 512
 //                 0 +128    accumulator 0
 //               128 +128    accumulator 1
@@ -34,6 +35,7 @@
 
 constexpr int NUM_HEADS = 8;
 constexpr int DEPTH = 32;
+constexpr int COLUMN_GROUPS = 1;
 constexpr int TOKENS_PER_GROUP = 16;
 constexpr int TOKENS_PER_BLOCK = 16;
 constexpr int TILE_KEYS = 64;
@@ -47,9 +49,10 @@ constexpr int CTAS_PER_SM = 1;
 
 constexpr int Q_OFFSET = 0;
 constexpr int KEYS_OFFSET = 4096;
-constexpr int RANGES_OFFSET = 20480;
-constexpr int BARRIERS_OFFSET = 20608;
-constexpr int TENSOR_MEMORY_SLOT_OFFSET = 20776;
+constexpr int WEIGHTS_OFFSET = 20480;
+constexpr int RANGES_OFFSET = 20992;
+constexpr int BARRIERS_OFFSET = 21120;
+constexpr int TENSOR_MEMORY_SLOT_OFFSET = 21288;
 
 // common/types.cuh -------------------------------------------------------------------------
 // Short names for the machine's words. No header is included anywhere: NVRTC sees this text only.
@@ -191,6 +194,7 @@ __device__ __forceinline__ void find_visible_ranges(VisibleRange* ranges, int fi
 __device__ __forceinline__ VisibleRange covering_range(const VisibleRange* ranges, int count) {
   int begin = 0x7fffffff;
   int end = 0;
+#pragma unroll 1
   for (int i = lane_index(); i < count; i += 32) {
     const VisibleRange range = ranges[i];
     if (range.begin < range.end) {
@@ -239,33 +243,52 @@ __device__ __forceinline__ void store_score(const ScoreArguments& args, int toke
 // accumulator fragment; tcgen05.ld 16x256b gives the same map). Column n is head n / T of token
 // n % T, T = TOKENS_PER_GROUP, so a lane meets few tokens and folds most heads without a shuffle.
 
-// relu that keeps NaN, as the contract asks.
-__device__ __forceinline__ float relu(float x) {
-  float positive;
-  asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(positive) : "f"(x));
-  return positive;
+// sum[row][v] += relu(dot[2 * row + v]) * weight[v], with a relu that keeps NaN, as the contract asks.
+// One statement, because the compiler's time grows with their number; the rows of a column follow
+// each other, so that two multiply-adds in a row share the weight.
+__device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, const float* weight) {
+  asm("{\n"
+      "  .reg .f32 positive;\n"
+      "  max.NaN.f32 positive, %4, 0f00000000;\n"
+      "  fma.rn.f32 %0, positive, %8, %0;\n"
+      "  max.NaN.f32 positive, %6, 0f00000000;\n"
+      "  fma.rn.f32 %2, positive, %8, %2;\n"
+      "  max.NaN.f32 positive, %5, 0f00000000;\n"
+      "  fma.rn.f32 %1, positive, %9, %1;\n"
+      "  max.NaN.f32 positive, %7, 0f00000000;\n"
+      "  fma.rn.f32 %3, positive, %9, %3;\n"
+      "}\n"
+      : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[1][0]), "+f"(sum[1][1])
+      : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(weight[0]), "f"(weight[1]));
 }
 
-// weight[2j + v] is q_scale of the lane's column 8j + 2q + v; zero for padding heads and for
-// tokens past the last.
-__device__ __forceinline__ void load_quad_weights(float (&weight)[32], int lane, int first_token, const ScoreArguments& args) {
-  const int quad_lane = lane % 4;
+// Thread n < 128 * COLUMN_GROUPS stages the weight of column n of the block: q_scale, or zero for
+// padding heads and for tokens past the last. A CTA barrier must follow.
+__device__ __forceinline__ void stage_weights(float* staged, int first_token, const ScoreArguments& args) {
+  if (threadIdx.x >= 128 * COLUMN_GROUPS) return;
+  const int column = threadIdx.x % 128;
+  const int token = first_token + threadIdx.x / 128 * TOKENS_PER_GROUP + column % TOKENS_PER_GROUP;
+  const int head = column / TOKENS_PER_GROUP;
+  const bool used = token < args.num_tokens && head < NUM_HEADS;
+  staged[threadIdx.x] = used ? args.q_scale[token * args.q_scale_stride + head] : 0.0f;
+}
+
+// weight[2j + v] is the weight of the lane's column 8j + 2q + v. staged: of the column group.
+__device__ __forceinline__ void load_quad_weights(float (&weight)[32], const float* staged, int lane) {
+  const float2* pairs = reinterpret_cast<const float2*>(staged) + lane % 4;
 #pragma unroll
-  for (int i = 0; i < 32; ++i) {
-    const int column = 8 * (i / 2) + 2 * quad_lane + i % 2;
-    const int token = first_token + column % TOKENS_PER_GROUP;
-    const int head = column / TOKENS_PER_GROUP;
-    const bool used = token < args.num_tokens && head < NUM_HEADS;
-    weight[i] = used ? args.q_scale[token * args.q_scale_stride + head] : 0.0f;
+  for (int j = 0; j < 16; ++j) {
+    const float2 pair = pairs[4 * j];
+    weight[2 * j] = pair.x;
+    weight[2 * j + 1] = pair.y;
   }
 }
 
-// k_scale of keys r and r+8 of the lane's warp, where they exist.
+// k_scale of keys r and r+8 of the lane's warp; of the last key where they do not exist.
 __device__ __forceinline__ void load_quad_k_scale(float (&k_scale)[2], int lane, int first_key, const ScoreArguments& args) {
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
-    const int key = first_key + lane / 4 + 8 * row;
-    k_scale[row] = key < args.num_keys ? args.k_scale[key] : 0.0f;
+    k_scale[row] = args.k_scale[min(first_key + lane / 4 + 8 * row, args.num_keys - 1)];
   }
 }
 
@@ -282,13 +305,7 @@ __device__ __forceinline__ void fold_quad(const float (&dot)[64], const float (&
     float sum[2][2] = {};  // [key row][v]
 #pragma unroll
     for (int j = phase; j < 16; j += PHASES) {
-#pragma unroll
-      for (int v = 0; v < 2; ++v) {
-#pragma unroll
-        for (int row = 0; row < 2; ++row) {  // inner: two FFMAs in a row share the weight
-          sum[row][v] = __fmaf_rn(relu(dot[4 * j + 2 * row + v]), weight[2 * j + v], sum[row][v]);
-        }
-      }
+      fold_four(sum, dot + 4 * j, weight + 2 * j);
     }
     // The lane holds every head of tokens 8 * phase + 2q + v.
 #pragma unroll
@@ -436,6 +453,7 @@ __device__ __forceinline__ void load_quad_columns(float (&value)[64], u32 addres
       "   %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41,\n"
       "   %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61,\n"
       "   %62, %63}, [%64];\n"
+      "tcgen05.wait::ld.sync.aligned;\n"
       : "=f"(value[0]), "=f"(value[1]), "=f"(value[2]), "=f"(value[3]), "=f"(value[4]), "=f"(value[5]),
         "=f"(value[6]), "=f"(value[7]), "=f"(value[8]), "=f"(value[9]), "=f"(value[10]), "=f"(value[11]),
         "=f"(value[12]), "=f"(value[13]), "=f"(value[14]), "=f"(value[15]), "=f"(value[16]), "=f"(value[17]),
@@ -447,10 +465,8 @@ __device__ __forceinline__ void load_quad_columns(float (&value)[64], u32 addres
         "=f"(value[48]), "=f"(value[49]), "=f"(value[50]), "=f"(value[51]), "=f"(value[52]), "=f"(value[53]),
         "=f"(value[54]), "=f"(value[55]), "=f"(value[56]), "=f"(value[57]), "=f"(value[58]), "=f"(value[59]),
         "=f"(value[60]), "=f"(value[61]), "=f"(value[62]), "=f"(value[63])
-      : "r"(address));
-  asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
-#pragma unroll
-  for (int i = 0; i < 64; ++i) asm volatile("" : "+f"(value[i])::"memory");
+      : "r"(address)
+      : "memory");
 }
 
 constexpr int MATH_WARPS = 4;
@@ -467,6 +483,7 @@ mlaindex_score_sm_100a_seed_h8_d32_full_f32_filled(
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 q_tile = shared_address(shared + Q_OFFSET);
   const u32 key_ring = shared_address(shared + KEYS_OFFSET);
+  float* const staged_weights = reinterpret_cast<float*>(shared + WEIGHTS_OFFSET);
   VisibleRange* const ranges = reinterpret_cast<VisibleRange*>(shared + RANGES_OFFSET);
   u32* const tensor_memory_slot = reinterpret_cast<u32*>(shared + TENSOR_MEMORY_SLOT_OFFSET);
   const u32 key_full = shared_address(shared + BARRIERS_OFFSET);            // [KEY_STAGES]: TMA has written the stage
@@ -480,10 +497,12 @@ mlaindex_score_sm_100a_seed_h8_d32_full_f32_filled(
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (threadIdx.x == 0) {
+#pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);
       mbarrier_init(key_empty + 8 * stage, 1);
     }
+#pragma unroll 1
     for (int stage = 0; stage < ACCUMULATOR_STAGES; ++stage) {
       mbarrier_init(accumulator_full + 8 * stage, 1);
       mbarrier_init(accumulator_empty + 8 * stage, MATH_WARPS);
@@ -492,6 +511,7 @@ mlaindex_score_sm_100a_seed_h8_d32_full_f32_filled(
     mbarrier_init_fence();
   }
   find_visible_ranges(ranges, first_token, args);
+  stage_weights(staged_weights, first_token, args);
   if (warp == MMA_WARP) {
     tensor_memory_allocate(shared_address(tensor_memory_slot), TENSOR_MEMORY_COLUMNS);
     tensor_memory_fence_before_barrier();
@@ -507,6 +527,7 @@ mlaindex_score_sm_100a_seed_h8_d32_full_f32_filled(
       mbarrier_arrive_expect_bytes(q_full, Q_BYTES);
       tma_load_3d(q_tile, q_map, q_full, 0, first_token, 0);
       RingCursor ring;
+#pragma unroll 1
       for (int i = 0; i < tiles.count; ++i) {
         mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
         const u32 full = key_full + 8 * ring.stage;
@@ -521,6 +542,7 @@ mlaindex_score_sm_100a_seed_h8_d32_full_f32_filled(
       const u64 q_descriptor = mma_descriptor(q_tile);
       mbarrier_wait(q_full, 0);
       RingCursor ring, accumulator;
+#pragma unroll 1
       for (int i = 0; i < tiles.count; ++i) {
         mbarrier_wait(accumulator_empty + 8 * accumulator.stage, accumulator.parity ^ 1);
         mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
@@ -541,10 +563,11 @@ mlaindex_score_sm_100a_seed_h8_d32_full_f32_filled(
   } else if (warp < MATH_WARPS) {
     const int lane = lane_index();
     float weight[32];
-    load_quad_weights(weight, lane, first_token, args);
+    load_quad_weights(weight, staged_weights, lane);
     const u32 warp_accumulators = accumulators + (warp << 21);  // lane 32 * warp
 
     RingCursor accumulator;
+#pragma unroll 1
     for (int i = 0; i < tiles.count; ++i) {
       const int warp_key = (tiles.first + i) * TILE_KEYS + 16 * warp;
       float k_scale[2];

@@ -12,11 +12,12 @@
 //            warps 0-15   112 registers  math: wgmma, fold, store
 //            warp 16       32 registers  TMA producer
 //            warps 17-19   32 registers  idle (no fill asked)
-// shared     131272 bytes of 232448
+// shared     133320 bytes of 232448
 //                 0 +65536  q: 4 tile(s) of 128 columns x 128 bytes, swizzled
 //             65536 +65536  keys: 8 stages of 64 keys x 128 bytes, swizzled
-//            131072 +64     ranges: visible [begin, end) of each token
-//            131136 +136    barriers: key full and empty, Q full
+//            131072 +2048   weights: q_scale, by column
+//            133120 +64     ranges: visible [begin, end) of each token
+//            133184 +136    barriers: key full and empty, Q full
 
 // Scores of a block of tokens against a stream of keys, on Hopper.
 //
@@ -40,8 +41,9 @@ constexpr int PRODUCER_REGISTERS = 32;
 
 constexpr int Q_OFFSET = 0;
 constexpr int KEYS_OFFSET = 65536;
-constexpr int RANGES_OFFSET = 131072;
-constexpr int BARRIERS_OFFSET = 131136;
+constexpr int WEIGHTS_OFFSET = 131072;
+constexpr int RANGES_OFFSET = 133120;
+constexpr int BARRIERS_OFFSET = 133184;
 
 // common/types.cuh -------------------------------------------------------------------------
 // Short names for the machine's words. No header is included anywhere: NVRTC sees this text only.
@@ -200,6 +202,7 @@ __device__ __forceinline__ void find_visible_ranges(VisibleRange* ranges, int fi
 __device__ __forceinline__ VisibleRange covering_range(const VisibleRange* ranges, int count) {
   int begin = 0x7fffffff;
   int end = 0;
+#pragma unroll 1
   for (int i = lane_index(); i < count; i += 32) {
     const VisibleRange range = ranges[i];
     if (range.begin < range.end) {
@@ -248,33 +251,52 @@ __device__ __forceinline__ void store_score(const ScoreArguments& args, int toke
 // accumulator fragment; tcgen05.ld 16x256b gives the same map). Column n is head n / T of token
 // n % T, T = TOKENS_PER_GROUP, so a lane meets few tokens and folds most heads without a shuffle.
 
-// relu that keeps NaN, as the contract asks.
-__device__ __forceinline__ float relu(float x) {
-  float positive;
-  asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(positive) : "f"(x));
-  return positive;
+// sum[row][v] += relu(dot[2 * row + v]) * weight[v], with a relu that keeps NaN, as the contract asks.
+// One statement, because the compiler's time grows with their number; the rows of a column follow
+// each other, so that two multiply-adds in a row share the weight.
+__device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, const float* weight) {
+  asm("{\n"
+      "  .reg .f32 positive;\n"
+      "  max.NaN.f32 positive, %4, 0f00000000;\n"
+      "  fma.rn.f32 %0, positive, %8, %0;\n"
+      "  max.NaN.f32 positive, %6, 0f00000000;\n"
+      "  fma.rn.f32 %2, positive, %8, %2;\n"
+      "  max.NaN.f32 positive, %5, 0f00000000;\n"
+      "  fma.rn.f32 %1, positive, %9, %1;\n"
+      "  max.NaN.f32 positive, %7, 0f00000000;\n"
+      "  fma.rn.f32 %3, positive, %9, %3;\n"
+      "}\n"
+      : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[1][0]), "+f"(sum[1][1])
+      : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(weight[0]), "f"(weight[1]));
 }
 
-// weight[2j + v] is q_scale of the lane's column 8j + 2q + v; zero for padding heads and for
-// tokens past the last.
-__device__ __forceinline__ void load_quad_weights(float (&weight)[32], int lane, int first_token, const ScoreArguments& args) {
-  const int quad_lane = lane % 4;
+// Thread n < 128 * COLUMN_GROUPS stages the weight of column n of the block: q_scale, or zero for
+// padding heads and for tokens past the last. A CTA barrier must follow.
+__device__ __forceinline__ void stage_weights(float* staged, int first_token, const ScoreArguments& args) {
+  if (threadIdx.x >= 128 * COLUMN_GROUPS) return;
+  const int column = threadIdx.x % 128;
+  const int token = first_token + threadIdx.x / 128 * TOKENS_PER_GROUP + column % TOKENS_PER_GROUP;
+  const int head = column / TOKENS_PER_GROUP;
+  const bool used = token < args.num_tokens && head < NUM_HEADS;
+  staged[threadIdx.x] = used ? args.q_scale[token * args.q_scale_stride + head] : 0.0f;
+}
+
+// weight[2j + v] is the weight of the lane's column 8j + 2q + v. staged: of the column group.
+__device__ __forceinline__ void load_quad_weights(float (&weight)[32], const float* staged, int lane) {
+  const float2* pairs = reinterpret_cast<const float2*>(staged) + lane % 4;
 #pragma unroll
-  for (int i = 0; i < 32; ++i) {
-    const int column = 8 * (i / 2) + 2 * quad_lane + i % 2;
-    const int token = first_token + column % TOKENS_PER_GROUP;
-    const int head = column / TOKENS_PER_GROUP;
-    const bool used = token < args.num_tokens && head < NUM_HEADS;
-    weight[i] = used ? args.q_scale[token * args.q_scale_stride + head] : 0.0f;
+  for (int j = 0; j < 16; ++j) {
+    const float2 pair = pairs[4 * j];
+    weight[2 * j] = pair.x;
+    weight[2 * j + 1] = pair.y;
   }
 }
 
-// k_scale of keys r and r+8 of the lane's warp, where they exist.
+// k_scale of keys r and r+8 of the lane's warp; of the last key where they do not exist.
 __device__ __forceinline__ void load_quad_k_scale(float (&k_scale)[2], int lane, int first_key, const ScoreArguments& args) {
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
-    const int key = first_key + lane / 4 + 8 * row;
-    k_scale[row] = key < args.num_keys ? args.k_scale[key] : 0.0f;
+    k_scale[row] = args.k_scale[min(first_key + lane / 4 + 8 * row, args.num_keys - 1)];
   }
 }
 
@@ -291,13 +313,7 @@ __device__ __forceinline__ void fold_quad(const float (&dot)[64], const float (&
     float sum[2][2] = {};  // [key row][v]
 #pragma unroll
     for (int j = phase; j < 16; j += PHASES) {
-#pragma unroll
-      for (int v = 0; v < 2; ++v) {
-#pragma unroll
-        for (int row = 0; row < 2; ++row) {  // inner: two FFMAs in a row share the weight
-          sum[row][v] = __fmaf_rn(relu(dot[4 * j + 2 * row + v]), weight[2 * j + v], sum[row][v]);
-        }
-      }
+      fold_four(sum, dot + 4 * j, weight + 2 * j);
     }
     // Every lane holds a quarter of the heads of tokens v: each finishes one key row of one token.
     const int row = quad_lane / 2;
@@ -349,39 +365,62 @@ __device__ __forceinline__ u64 wgmma_descriptor(u32 address) {
   return WGMMA_DESCRIPTOR | (address & 0x3ffff) >> 4;
 }
 
-__device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-
-// Waits until every committed group is complete. Taking the accumulator as an operand keeps the
-// compiler from reading it earlier.
-__device__ __forceinline__ void wgmma_wait_all(float (&d)[64]) {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-#pragma unroll
-  for (int i = 0; i < 64; ++i) asm volatile("" : "+f"(d[i])::"memory");
-}
-
-// d (64 x 128) = a (64 x 32) * b (128 x 32)^T, plus d unless this is the first step of the depth.
-__device__ __forceinline__ void wgmma_m64n128k32(float (&d)[64], u64 a, u64 b, bool accumulate) {
+// d (64 x 128) = a (64 x DEPTH) * b (128 x DEPTH)^T, complete on return. A step of the depth is 32
+// bytes: two descriptor units further, inside the swizzle atom. One statement, because the
+// compiler's time grows with their number.
+__device__ __forceinline__ void wgmma_tile(float (&d)[64], u64 a, u64 b) {
   asm volatile(
       "{\n"
-      "  .reg .pred accumulate;\n"
-      "  setp.ne.b32 accumulate, %66, 0;\n"
+      "  .reg .b64 a, b;\n"
+      "  .reg .pred first, later;\n"
+      "  mov.b64 a, %64;\n"
+      "  mov.b64 b, %65;\n"
+      "  setp.ne.b32 first, 0, 0;\n"
+      "  setp.eq.b32 later, 0, 0;\n"
+      "  wgmma.fence.sync.aligned;\n"
       "  wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3\n"
-      "  {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21,\n"
-      "   %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41,\n"
-      "   %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61,\n"
-      "   %62, %63},\n"
-      "  %64, %65, accumulate, 1, 1;\n"
+      "  {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20,\n"
+      "   %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39,\n"
+      "   %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58,\n"
+      "   %59, %60, %61, %62, %63},\n"
+      "  a, b, first, 1, 1;\n"
+      "  add.s64 a, a, 2;\n"
+      "  add.s64 b, b, 2;\n"
+      "  wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3\n"
+      "  {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20,\n"
+      "   %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39,\n"
+      "   %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58,\n"
+      "   %59, %60, %61, %62, %63},\n"
+      "  a, b, later, 1, 1;\n"
+      "  add.s64 a, a, 2;\n"
+      "  add.s64 b, b, 2;\n"
+      "  wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3\n"
+      "  {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20,\n"
+      "   %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39,\n"
+      "   %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58,\n"
+      "   %59, %60, %61, %62, %63},\n"
+      "  a, b, later, 1, 1;\n"
+      "  add.s64 a, a, 2;\n"
+      "  add.s64 b, b, 2;\n"
+      "  wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3\n"
+      "  {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20,\n"
+      "   %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39,\n"
+      "   %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58,\n"
+      "   %59, %60, %61, %62, %63},\n"
+      "  a, b, later, 1, 1;\n"
+      "  wgmma.commit_group.sync.aligned;\n"
+      "  wgmma.wait_group.sync.aligned 0;\n"
       "}\n"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-        "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-        "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-        "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-        "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-        "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-        "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-        "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-      : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
+      : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3]), "=f"(d[4]), "=f"(d[5]), "=f"(d[6]), "=f"(d[7]),
+        "=f"(d[8]), "=f"(d[9]), "=f"(d[10]), "=f"(d[11]), "=f"(d[12]), "=f"(d[13]), "=f"(d[14]), "=f"(d[15]),
+        "=f"(d[16]), "=f"(d[17]), "=f"(d[18]), "=f"(d[19]), "=f"(d[20]), "=f"(d[21]), "=f"(d[22]), "=f"(d[23]),
+        "=f"(d[24]), "=f"(d[25]), "=f"(d[26]), "=f"(d[27]), "=f"(d[28]), "=f"(d[29]), "=f"(d[30]), "=f"(d[31]),
+        "=f"(d[32]), "=f"(d[33]), "=f"(d[34]), "=f"(d[35]), "=f"(d[36]), "=f"(d[37]), "=f"(d[38]), "=f"(d[39]),
+        "=f"(d[40]), "=f"(d[41]), "=f"(d[42]), "=f"(d[43]), "=f"(d[44]), "=f"(d[45]), "=f"(d[46]), "=f"(d[47]),
+        "=f"(d[48]), "=f"(d[49]), "=f"(d[50]), "=f"(d[51]), "=f"(d[52]), "=f"(d[53]), "=f"(d[54]), "=f"(d[55]),
+        "=f"(d[56]), "=f"(d[57]), "=f"(d[58]), "=f"(d[59]), "=f"(d[60]), "=f"(d[61]), "=f"(d[62]), "=f"(d[63])
+      : "l"(a), "l"(b)
+      : "memory");
 }
 
 constexpr int GROUP_BYTES = 128 * DEPTH;
@@ -395,6 +434,7 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 q_tiles = shared_address(shared + Q_OFFSET);
   const u32 key_ring = shared_address(shared + KEYS_OFFSET);
+  float* const staged_weights = reinterpret_cast<float*>(shared + WEIGHTS_OFFSET);
   VisibleRange* const ranges = reinterpret_cast<VisibleRange*>(shared + RANGES_OFFSET);
   const u32 key_full = shared_address(shared + BARRIERS_OFFSET);  // [KEY_STAGES]: TMA has written the stage
   const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: every math warp is done with it
@@ -405,6 +445,7 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (threadIdx.x == 0) {
+#pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);
       mbarrier_init(key_empty + 8 * stage, 4 * COLUMN_GROUPS);
@@ -413,6 +454,7 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
     mbarrier_init_fence();
   }
   find_visible_ranges(ranges, first_token, args);
+  stage_weights(staged_weights, first_token, args);
   __syncthreads();
   const KeyTiles tiles = key_tiles_of_block(covering_range(ranges, TOKENS_PER_BLOCK));
 
@@ -423,10 +465,12 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
         prefetch_tensor_map(k_map);
         const int num_groups = min(COLUMN_GROUPS, (args.num_tokens - first_token + TOKENS_PER_GROUP - 1) / TOKENS_PER_GROUP);
         mbarrier_arrive_expect_bytes(q_full, num_groups * GROUP_BYTES);
+#pragma unroll 1
         for (int group = 0; group < num_groups; ++group) {
           tma_load_3d(q_tiles + group * GROUP_BYTES, q_map, q_full, 0, first_token + group * TOKENS_PER_GROUP, 0);
         }
         RingCursor ring;
+#pragma unroll 1
         for (int i = 0; i < tiles.count; ++i) {
           mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
           const u32 full = key_full + 8 * ring.stage;
@@ -447,10 +491,11 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
   const u64 q_descriptor = wgmma_descriptor(q_tiles + group * GROUP_BYTES);
 
   float weight[32];
-  load_quad_weights(weight, lane_index(), group_token, args);
+  load_quad_weights(weight, staged_weights + 128 * group, lane_index());
 
   if (tiles.count > 0) mbarrier_wait(q_full, 0);
   RingCursor ring;
+#pragma unroll 1
   for (int i = 0; i < tiles.count; ++i) {
     const int tile_key = (tiles.first + i) * TILE_KEYS;
     const bool tile_is_seen = tile_key < group_keys.end && tile_key + TILE_KEYS > group_keys.begin;
@@ -461,14 +506,7 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
       load_quad_k_scale(k_scale, lane_index(), warp_key, args);
       float dot[64];
       const u64 key_descriptor = wgmma_descriptor(key_ring + ring.stage * TILE_BYTES);
-      wgmma_fence();
-#pragma unroll
-      for (int step = 0; step < DEPTH / 32; ++step) {
-        // 32 bytes of depth further: two descriptor units, inside the swizzle atom.
-        wgmma_m64n128k32(dot, key_descriptor + 2 * step, q_descriptor + 2 * step, step > 0);
-      }
-      wgmma_commit();
-      wgmma_wait_all(dot);
+      wgmma_tile(dot, key_descriptor, q_descriptor);
       const int lane = lane_index();  // read again in every tile: no register holds it during the MMA
       if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
       fold_quad(dot, weight, k_scale, lane, warp_key, group_token, group_ranges, args);
