@@ -111,27 +111,42 @@ void Cluster::note_stall(const Warp& warp, const Fragment& f) {
   }
 }
 
+// The warp to run next; nullptr when none can.
+Warp* Cluster::choose(const std::vector<Warp*>& warps, std::vector<std::uint64_t>& priorities) {
+  Random& random = schedule.random();
+  const auto count = static_cast<std::uint32_t>(warps.size());
+  if (schedule.by_priority() && schedule.priority_change()) priorities[random.below(count)] = random.next();
+  const bool fair = !schedule.by_priority() || schedule.fair_turn();
+  const std::uint32_t start = random.below(count);
+  Warp* chosen = nullptr;
+  std::uint64_t best = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t w = (start + i) % count;
+    if (warps[w]->done() || !warps[w]->runnable()) continue;
+    if (fair) return warps[w];
+    if (chosen == nullptr || priorities[w] > best) {
+      chosen = warps[w];
+      best = priorities[w];
+    }
+  }
+  return chosen;
+}
+
 void Cluster::run() {
   std::vector<Warp*> warps;
   for (const auto& cta : ctas)
     for (const auto& warp : cta->warps) warps.push_back(warp.get());
-  const std::size_t count = warps.size();
+  std::vector<std::uint64_t> priorities(warps.size());
+  for (std::uint64_t& p : priorities) p = schedule.random().next();
   while (!launch.stop) {
-    const std::size_t start = schedule.random().below(static_cast<std::uint32_t>(count));
-    Warp* chosen = nullptr;
-    bool all_done = true;
-    for (std::size_t i = 0; i < count && chosen == nullptr; ++i) {
-      Warp* warp = warps[(start + i) % count];
-      all_done = all_done && warp->done();
-      if (!warp->done() && warp->runnable()) chosen = warp;
-    }
+    Warp* chosen = choose(warps, priorities);
     if (chosen != nullptr) {
       chosen->run(schedule.slice());
       async.tick();
-    } else if (all_done) {
+    } else if (std::all_of(warps.begin(), warps.end(), [](const Warp* w) { return w->done(); })) {
       check_exit();
       return;
-    } else if (!async.force_one()) {
+    } else if (!release_or_complete(warps)) {
       report_deadlock();
       return;
     }
@@ -141,6 +156,14 @@ void Cluster::run() {
       return;
     }
   }
+}
+
+// No warp can run: complete one asynchronous operation, or let lanes go on that fell behind.
+bool Cluster::release_or_complete(const std::vector<Warp*>& warps) {
+  if (schedule.random().below(4) != 0 && async.force_one()) return true;
+  bool released = false;
+  for (Warp* warp : warps) released = warp->release_held() || released;
+  return released || async.force_one();
 }
 
 void Cluster::report_deadlock() {

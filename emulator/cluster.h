@@ -78,6 +78,8 @@ class Cluster {
   std::uint64_t cluster_generation = 1;
 
  private:
+  Warp* choose(const std::vector<Warp*>& warps, std::vector<std::uint64_t>& priorities);
+  bool release_or_complete(const std::vector<Warp*>& warps);
   void report_deadlock();
   void check_exit();
 };

@@ -43,6 +43,7 @@ class Schedule {
     lazy_percent_ = seed == 0 ? 0 : seed == 1 ? 100 : character.below(60);
     longest_delay_ = 1 + character.below(200);
     longest_slice_ = seed <= 1 ? 64 : 1 + character.below(192);
+    by_priority_ = seed > 1 && character.below(2) == 0;
   }
 
   Random& random() noexcept { return random_; }
@@ -56,11 +57,21 @@ class Schedule {
   std::uint32_t slice() noexcept { return seed_ == 0 ? longest_slice_ : 1 + random_.below(longest_slice_); }
   // Whether a try_wait that cannot succeed yet returns false instead of suspending the thread.
   bool spurious_timeout() noexcept { return seed_ > 1 && random_.below(16) == 0; }
+  // Half of the mixed runs starve some warps: the runnable warp of the highest priority runs, and
+  // priorities change now and then. That finds waits whose absence fair schedules hide.
+  bool by_priority() const noexcept { return by_priority_; }
+  bool fair_turn() noexcept { return random_.below(32) == 0; }
+  bool priority_change() noexcept { return random_.below(200) == 0; }
+  // Lanes of a warp need not stay together: now and then some fall behind for `steps`
+  // instructions, or until nothing else can run.
+  bool lanes_fall_behind() noexcept { return seed_ > 1 && random_.below(100) == 0; }
+  std::uint64_t lag() noexcept { return random_.below(2) == 0 ? ~std::uint64_t{0} : 1 + random_.below(2000); }
 
  private:
   Random random_;
   std::uint64_t seed_;
   std::uint32_t eager_percent_, lazy_percent_, longest_delay_, longest_slice_;
+  bool by_priority_;
 };
 
 }  // namespace mlaindex::emulator

@@ -92,7 +92,38 @@ Warp::Warp(Cta& owner, std::uint32_t warp_index, LaneMask lanes, const Program& 
   fragments_.push_back(fragment_at(lanes, 0));
 }
 
-bool Warp::ready(const Fragment& f) const noexcept { return !f.blocked || f.seen != cta.cluster.changes; }
+bool Warp::ready(const Fragment& f) const noexcept {
+  return f.held_until <= cta.cluster.now && (!f.blocked || f.seen != cta.cluster.changes);
+}
+
+bool Warp::release_held() noexcept {
+  bool any = false;
+  for (Fragment& f : fragments_) {
+    any = any || f.held_until > cta.cluster.now;
+    f.held_until = 0;
+  }
+  return any;
+}
+
+// Splits the first fragment that can run; the part that falls behind is one lane, all but one, or any.
+void Warp::let_lanes_fall_behind() {
+  Random& random = cta.cluster.schedule.random();
+  for (Fragment& f : fragments_) {
+    if (!ready(f) || f.blocked || f.token != 0 || std::has_single_bit(f.mask)) continue;
+    const LaneMask lowest = f.mask & -f.mask;
+    const std::uint32_t kind = random.below(3);
+    const LaneMask part = kind == 0   ? f.mask & ~lowest
+                          : kind == 1 ? lowest
+                                      : f.mask & static_cast<LaneMask>(random.next());
+    if (part == 0 || part == f.mask) return;
+    Fragment behind = fragment_at(part, f.pc);
+    const std::uint64_t lag = cta.cluster.schedule.lag();
+    behind.held_until = lag == ~std::uint64_t{0} ? lag : cta.cluster.now + lag;
+    f.mask &= ~part;
+    fragments_.push_back(behind);
+    return;
+  }
+}
 
 bool Warp::runnable() const noexcept {
   return std::any_of(fragments_.begin(), fragments_.end(), [this](const Fragment& f) { return ready(f); });
@@ -120,12 +151,13 @@ std::size_t Warp::choose() noexcept {
 void Warp::merge(std::size_t at) noexcept {
   Fragment& f = fragments_[at];
   for (std::size_t i = 0; i < fragments_.size(); ++i) {
-    if (i == at || fragments_[i].pc != f.pc || fragments_[i].token != f.token) continue;
+    const Fragment& other = fragments_[i];
+    if (i == at || other.pc != f.pc || other.token != f.token || other.held_until > cta.cluster.now) continue;
     f.mask |= fragments_[i].mask;
     f.blocked = false;
     fragments_[i].mask = 0;
   }
-  std::erase_if(fragments_, [](const Fragment& other) { return other.mask == 0; });
+  std::erase_if(fragments_, [](const Fragment& gone) { return gone.mask == 0; });
 }
 
 void Warp::block(Fragment& f) {
@@ -171,6 +203,7 @@ bool Warp::finish_step(std::size_t& at, Step step, const Execution& x) {
 
 std::uint32_t Warp::run(std::uint32_t slice) {
   Cluster& cluster = cta.cluster;
+  if (cluster.schedule.lanes_fall_behind()) let_lanes_fall_behind();
   std::size_t at = fragments_.empty() ? kNone : choose();
   std::uint32_t done = 0;
   while (at != kNone && done < slice) {
@@ -183,6 +216,7 @@ std::uint32_t Warp::run(std::uint32_t slice) {
     if (step == Step::fatal) return done;
     if (step == Step::blocked) {
       block(f);
+      if (fragments_.size() > 1) merge(at);  // lanes that fell behind may have waited here
       at = choose();
       continue;
     }

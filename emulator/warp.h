@@ -35,6 +35,7 @@ struct Fragment {
   std::uint64_t seen = 0;        // value of the cluster's change counter when it blocked
   std::uint64_t token = 0;       // state of an instruction that arrives first and waits later
   std::uint64_t blocked_since = 0;
+  std::uint64_t held_until = 0;  // fell behind: does not run before the cluster's time is this
   Wait wait;
 };
 
@@ -87,6 +88,8 @@ class Warp {
   std::uint32_t run(std::uint32_t slice);
 
   bool runnable() const noexcept;
+  // Lets lanes that fell behind go on. False if there were none.
+  bool release_held() noexcept;
   bool done() const noexcept { return fragments_.empty(); }
   LaneMask live() const noexcept { return live_; }
   const std::vector<Fragment>& fragments() const noexcept { return fragments_; }
@@ -128,6 +131,7 @@ class Warp {
 
  private:
   std::size_t choose() noexcept;
+  void let_lanes_fall_behind();
   bool ready(const Fragment& fragment) const noexcept;
   void merge(std::size_t fragment) noexcept;
   void block(Fragment& fragment);
