@@ -1,7 +1,7 @@
 # build/libmlaindex_jit.a (mlaindex::jit) and build/libmlaindex_jit.so (mlaindex::jit_shared), from
 # the object files of the folders. The shared one shows mlaindex_* and hides all else, LLVM above
 # all: a process may hold another LLVM.
-set(parts mlaindex_generator mlaindex_runtime mlaindex_emulator)
+set(parts mlaindex_generator mlaindex_runtime mlaindex_emulator mlaindex_emulator_device)
 
 add_library(mlaindex_jit STATIC)
 target_link_libraries(mlaindex_jit PUBLIC ${parts})

@@ -12,7 +12,7 @@ namespace mlaindex {
 namespace {
 
 constexpr std::string_view cuda_prefix = "cuda:";
-constexpr Arch default_emulated_arch = Arch::sm_90a;
+constexpr Arch default_emulated_arch = Arch::sm_100a;  // no GPU of it is at hand as often
 
 Result<std::unique_ptr<Device>> open_cuda(int ordinal, const DeviceRequest& request, KernelStore& store,
                                           const Config& config) {

@@ -27,6 +27,7 @@ struct ScoreRun {
   AccumulationModel accumulation = exact_accumulation;  // what check_scores should allow
   std::optional<KernelLookup> kernel = {};              // absent on the CPU and where nothing was launched
   std::optional<double> kernel_milliseconds = {};       // of one launch; the median when timed_runs > 0
+  std::string evidence = {};                            // what the run itself showed, for a person; often empty
 };
 
 // For one thread at a time.
@@ -51,7 +52,7 @@ using EmulatorFactory = std::function<Result<std::unique_ptr<Device>>(KernelStor
 
 struct DeviceRequest {
   std::string name = "auto";       // auto, cuda:N, emulator or cpu
-  std::optional<Arch> arch = {};   // of the emulator (default sm_90a); a GPU must be of it when given
+  std::optional<Arch> arch = {};   // of the emulator (default sm_100a); a GPU must be of it when given
   EmulatorFactory emulator = {};   // empty: this program has none
 };
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/emulator_device.h"
 #include "tools/commands.h"
 #include "tools/kernel_report.h"
 #include "tools/score_case.h"
@@ -107,7 +108,9 @@ Status write_scores(const std::filesystem::path& path, const ScoreProblem& probl
 }
 
 Result<OpenedDevice> open(Session& session, const ScoreOptions& options, const ParsedOptions& parsed) {
-  const DeviceRequest request{.name = options.device, .arch = parsed.arch, .emulator = {}};
+  const DeviceRequest request{.name = options.device,
+                              .arch = parsed.arch,
+                              .emulator = emulator_factory({})};
   Result<OpenedDevice> opened = open_device(request, session.kernels(), session.config());
   if (!opened) return opened;
   const std::string name = opened->device->name();

@@ -1,0 +1,25 @@
+// Scores by executing the PTX of the kernel itself on a host machine: what runs where there is no
+// GPU of the arch, and what shows that a kernel is right without one.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/device.h"
+
+namespace mlaindex {
+
+struct EmulatorSettings {
+  // Same seed, same run: the moments at which asynchronous work completes, and the order of warps.
+  // 0 completes everything at once, 1 as late as is legal, others mix.
+  std::uint64_t seed = 0;
+
+  // Sums rounded once instead of the bit-level model of the arch's tensor core.
+  bool exact_arithmetic = false;
+};
+
+// For DeviceRequest::emulator. A fault that the emulator finds (a race, an out-of-bounds access, a
+// deadlock, ...) is an error of code internal whose message names the PTX line, the warp and the
+// values; the scores are then not to be trusted.
+EmulatorFactory emulator_factory(EmulatorSettings settings);
+
+}  // namespace mlaindex
