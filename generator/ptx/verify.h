@@ -37,7 +37,7 @@ std::map<std::string, int> census(const Function& entry);
 class VerifyPass final : public Pass {
  public:
   std::string_view name() const noexcept override { return "verify"; }
-  int version() const noexcept override { return 1; }
+  int version() const noexcept override { return 2; }
   Status run(Artifact& artifact, const PassContext& context) const override;
 };
 

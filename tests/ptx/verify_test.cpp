@@ -113,6 +113,9 @@ TEST_CASE("mbarriers") {
   check_found(mutated(text, "mov.u32 \t%r5, 128;", "mov.u32 \t%r5, 1048576;"), "mbarrier", "1 to 1048575");
   check_found(without(text, "fence.mbarrier_init.release.cluster;"), "mbarrier", "fence.mbarrier_init");
   check_found(without(text, "bar.sync \t0;"), "mbarrier", "without a barrier of the CTA");
+  // A fence elsewhere does not help.
+  const std::string fenced = mutated(kRing, "// consumer fence", "fence.proxy.async.shared::cta;");
+  check_found(without(fenced, "fence.mbarrier_init.release.cluster;"), "mbarrier", "may not see the barrier");
   std::string uninitialised = without(text, "mbarrier.init.shared::cta.b64 [%r2], %r3;");
   uninitialised = without(uninitialised, "mbarrier.init.shared::cta.b64 [%r4], %r5;");
   check_found(uninitialised, "mbarrier", "no mbarrier.init");
