@@ -14,11 +14,12 @@ CACHE := $(BUILD)/cache
 # Ninja works in parallel inside a step; two steps at once would fight over the build folder.
 .NOTPARALLEL:
 
-.PHONY: help setup configure build run test bundle clean distclean
+.PHONY: help setup configure build run test test-full bundle clean distclean
 
 help:
 	@echo "make run     set up, build, then score an example case and check it"
 	@echo "make test    set up, build, then run every test"
+	@echo "make test-full  the same, then every kernel on the emulator under 100 schedules: hours"
 	@echo "make build   build/mlaindex, build/libmlaindex_jit.a, build/libmlaindex_jit.so"
 	@echo "make bundle  build/bundle and build/bundle.tar.gz, for another machine"
 	@echo "make setup   only install what is missing"
@@ -42,6 +43,9 @@ run: build
 test: configure
 	@cmake --build $(BUILD) --parallel $(JOBS)
 	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(TEST_JOBS)
+
+test-full: test
+	@$(BUILD)/tests/kernels/test_kernels "[.full]"
 
 bundle: configure
 	@cmake --build $(BUILD) --parallel $(JOBS) --target bundle

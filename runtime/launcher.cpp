@@ -1,7 +1,5 @@
 #include "runtime/launcher.h"
 
-#include <limits>
-
 #include <fmt/format.h>
 
 #include "generator/kernel_arguments.h"
@@ -10,8 +8,6 @@
 
 namespace mlaindex {
 namespace {
-
-constexpr std::int64_t max_extent = std::numeric_limits<std::int32_t>::max();
 
 bool is_ragged(Mask mask) noexcept { return mask == Mask::ragged || mask == Mask::ragged_causal; }
 

@@ -1,15 +1,12 @@
 #include "runtime/score_problem.h"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
 namespace mlaindex {
 namespace {
 
-// Coordinates of the tensor memory accelerator are 32-bit and signed.
-constexpr std::int64_t max_extent = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t max_stride = std::int64_t{1} << 40;
 
 Error invalid(std::string message, std::string hint) {

@@ -11,6 +11,10 @@
 
 namespace mlaindex {
 
+// Most tokens, keys, columns or requests: kernels count in 32 bits, and step past the last by less
+// than a tile or a CTA.
+inline constexpr std::int64_t max_extent = 2147483647 - 1024;
+
 // score[t, k] = k_scale[k] * sum_h relu(q[t, h, :] . k[k, :]) * q_scale[t, h]. Owns nothing.
 struct ScoreProblem {
   Mask mask = Mask::full;

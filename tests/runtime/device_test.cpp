@@ -67,7 +67,7 @@ TEST_CASE("auto takes the next best device and says why", "[device]") {
   const Config config = config_with_driver("/nonexistent/libcuda.so.1");
   const auto emulator = open_device({.emulator = fake_emulator}, store, config);
   REQUIRE(emulator.ok());
-  CHECK(emulator->device->name() == "emulator of sm_90a");
+  CHECK(emulator->device->name() == "emulator of sm_100a");
   CHECK_THAT(emulator->note, Catch::Contains("/nonexistent/libcuda.so.1"));
   const auto cpu = open_device({.emulator = broken_emulator}, store, config);
   REQUIRE(cpu.ok());
