@@ -1,17 +1,10 @@
 #include "emulator/cluster.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 namespace mlaindex::emulator {
 namespace {
-
-std::string hex(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llX", static_cast<unsigned long long>(value));
-  return text;
-}
 
 std::string describe(const Wait& wait, Cta& cta) {
   switch (wait.kind) {

@@ -77,6 +77,16 @@ struct Execution {
     if (!a.base.none && !a.base.constant) source<std::byte>(a.base);
   }
 
+  // An asynchronous operation of this instruction, to be completed and queued.
+  AsyncOperation operation(const char* engine) const {
+    AsyncOperation op;
+    op.engine = engine;
+    op.cta = cta().rank;
+    op.warp = warp.index;
+    op.line = in.line;
+    return op;
+  }
+
   Step fault(FaultKind kind, std::string message) const {
     cta().report(kind, true, &warp, std::move(message));
     return Step::fatal;

@@ -1,6 +1,7 @@
 #include "emulator/fault.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace mlaindex::emulator {
 
@@ -26,6 +27,12 @@ const char* fault_kind_name(FaultKind kind) noexcept {
     case FaultKind::step_limit: return "step_limit";
   }
   return "unknown";
+}
+
+std::string hex(std::uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llX", static_cast<unsigned long long>(value));
+  return text;
 }
 
 std::string Fault::text() const {

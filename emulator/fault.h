@@ -45,6 +45,9 @@ struct Fault {
   std::string text() const;    // one line for a person
 };
 
+// "0x3F0", for messages.
+std::string hex(std::uint64_t value);
+
 // Keeps the first occurrence of each (kind, line, opcode) and counts the others.
 class FaultLog {
  public:

@@ -116,7 +116,7 @@ RunReport Collector::finish() {
     const auto& roles = launch_.spec.warp_roles;
     stall.role = key.warp < roles.size() && !roles[key.warp].empty() ? roles[key.warp] : "warp " + std::to_string(key.warp);
     stall.waits_for = kind_name(key.kind);
-    if (key.value != 0) stall.waits_for += " " + std::to_string(key.value);
+    if (key.value != 0) stall.waits_for += " " + hex(key.value);
     stall.line = key.line;
     stall.steps = total.steps;
     stall.times = total.times;

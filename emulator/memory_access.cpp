@@ -1,7 +1,5 @@
 #include "emulator/memory_access.h"
 
-#include <cstdio>
-
 namespace mlaindex::emulator {
 namespace {
 
@@ -52,12 +50,6 @@ Location in_local(Execution& x, std::uint64_t address, unsigned lane, std::uint3
 }
 
 }  // namespace
-
-std::string hex(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llX", static_cast<unsigned long long>(value));
-  return text;
-}
 
 Location locate(Execution& x, Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, bool write) {
   if (address % bytes != 0)

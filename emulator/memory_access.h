@@ -35,6 +35,4 @@ Cta* cluster_shared(Execution& x, std::uint64_t address, std::uint32_t bytes, st
 // when its init was not fenced.
 bool check_signalled(Execution& x, Cta& cta, std::uint32_t offset);
 
-std::string hex(std::uint64_t value);
-
 }  // namespace mlaindex::emulator

@@ -15,7 +15,6 @@ enum class AtomicOp : std::uint8_t { add, min, max, exch, cas, bit_and, bit_or, 
 struct AtomicSettings {
   AtomicOp op;
   Space space;
-  ptx::ScalarType type;
   bool returns;
 };
 
@@ -87,7 +86,6 @@ bool decode_atomic(InstructionDecoder& d) {
   d.ignore({"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys"});
   const auto type = d.take_type();
   if (!found || !type) { d.fail("this operation is not modelled"); return true; }
-  s.type = *type;
   s.returns = d.name() == "atom";
   const std::size_t first = s.returns ? 1 : 0;
   const unsigned bytes = bytes_of(*type);

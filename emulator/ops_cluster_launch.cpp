@@ -56,11 +56,7 @@ Step try_cancel(Execution& x) {
       if (cta != &x.cta()) who.proxy_fence = who.now;
       x.hazard(cta->shared.begin_async_write(response_at, 16, who));
     }
-    AsyncOperation op;
-    op.engine = "try_cancel";
-    op.cta = x.cta().rank;
-    op.warp = x.warp.index;
-    op.line = x.in.line;
+    AsyncOperation op = x.operation("try_cancel");
     op.complete = [=, warp = &x.warp, line = x.in.line] {
       for (Cta* cta : targets) {
         std::memcpy(cta->shared.at(response_at), &response, sizeof response);

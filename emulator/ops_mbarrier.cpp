@@ -7,7 +7,7 @@
 namespace mlaindex::emulator {
 namespace {
 
-enum class BarrierOp : std::uint8_t { init, inval, expect_tx, complete_tx, arrive, arrive_drop, test_wait, try_wait, pending_count };
+enum class BarrierOp : std::uint8_t { init, inval, expect_tx, complete_tx, arrive, arrive_drop, test_wait, try_wait };
 
 struct BarrierSettings {
   BarrierOp op;
@@ -134,7 +134,6 @@ Step wait(Execution& x) {
   return done == x.mask ? Step::next : Step::yield;
 }
 
-// The pending count of a state: only the phase is kept in it, so it cannot be answered.
 void decode_wait(InstructionDecoder& d, BarrierSettings& s) {
   s.parity = d.take("parity");
   d.ignore({"acquire", "relaxed", "cta", "cluster", "shared", "shared::cta", "b64"});

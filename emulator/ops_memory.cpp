@@ -76,7 +76,7 @@ Step bulk_zero(Execution& x) {
   return Step::next;
 }
 
-std::optional<Space> take_space(InstructionDecoder& d) {
+Space take_space(InstructionDecoder& d) {
   if (d.take("global") || d.take("const")) return Space::global;
   if (d.take("shared") || d.take("shared::cta")) return Space::shared;
   if (d.take("shared::cluster")) return Space::shared_cluster;
@@ -96,7 +96,7 @@ void decode_access(InstructionDecoder& d) {
   }
   if (d.has("async")) return;
   AccessSettings s{};
-  s.space = *take_space(d);
+  s.space = take_space(d);
   // Ordering and caching: every access takes effect at once, in program order.
   d.ignore({"weak", "volatile", "relaxed", "acquire", "release", "cta", "cluster", "gpu", "sys", "nc", "ca", "cg", "cs", "lu",
             "cv", "wb", "wt", "mmio", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last",

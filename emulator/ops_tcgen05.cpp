@@ -8,16 +8,6 @@
 namespace mlaindex::emulator {
 namespace {
 
-bool whole_warp(Execution& x, Step& result) {
-  if (x.warp.live() != kAllLanes) {
-    result = x.fault(FaultKind::aligned_divergence, "lanes of the warp have exited");
-    return false;
-  }
-  if (x.gathered(kAllLanes)) return true;
-  result = x.gather(kAllLanes);
-  return false;
-}
-
 // The same value in every lane.
 bool uniform(Execution& x, const std::uint32_t* lanes, const char* what, Step& result) {
   for (unsigned l = 1; l < kWarpSize; ++l)
@@ -99,7 +89,6 @@ Step wait_stores(Execution& x) {
 }
 
 struct CommitSettings {
-  std::uint8_t cta_group;
   bool multicast;
 };
 
@@ -135,8 +124,8 @@ Step commit(Execution& x) {
   for (Cta* target : targets)
     if (!check_signalled(x, *target, at)) return Step::fatal;
   x.cta().fence_before[x.warp.index] = x.now();  // a commit implies it
-  AsyncOperation op = tensor_operation(x, "arrive");
-  for (const auto& earlier : x.warp.tensor_operations) op.after.push_back(earlier.id);
+  AsyncOperation op = x.operation("arrive");
+  op.after = x.warp.tensor_operations;
   // Arrivals of one thread come in the order of its commits: production kernels rely on it.
   if (x.warp.last_commit != 0) op.after.push_back(x.warp.last_commit);
   op.complete = [targets, at, warp = &x.warp, line = x.in.line] {
@@ -147,6 +136,16 @@ Step commit(Execution& x) {
 }
 
 }  // namespace
+
+bool whole_warp(Execution& x, Step& result) {
+  if (x.warp.live() != kAllLanes) {
+    result = x.fault(FaultKind::aligned_divergence, "lanes of the warp have exited");
+    return false;
+  }
+  if (x.gathered(kAllLanes)) return true;
+  result = x.gather(kAllLanes);
+  return false;
+}
 
 std::vector<Cta*> group_ctas(Execution& x, unsigned cta_group) {
   if (cta_group == 1) return {&x.cta()};
@@ -199,12 +198,12 @@ bool decode_tcgen05(InstructionDecoder& d) {
     d.ignore({"sync", "aligned"});
     d.handler(relinquish);
   } else if (d.take("commit")) {
-    const auto group = static_cast<std::uint8_t>(take_cta_group(d));
+    (void)take_cta_group(d);
     d.ignore({"mbarrier::arrive::one", "shared::cluster", "b64"});
     const bool multicast = d.take("multicast::cluster");
     d.out().addresses.push_back(d.address(0));
     if (multicast) d.add(1, 2);
-    d.out().set(CommitSettings{group, multicast});
+    d.out().set(CommitSettings{multicast});
     d.handler(commit);
   }
   return true;

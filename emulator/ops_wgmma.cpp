@@ -187,11 +187,7 @@ Step mma_async(Execution& x) {
     pending.slots.push_back(o.slot);
     x.warp.initialised(o.slot) = 0;
   }
-  AsyncOperation op;
-  op.engine = "wgmma";
-  op.cta = x.cta().rank;
-  op.warp = x.warp.index;
-  op.line = x.in.line;
+  AsyncOperation op = x.operation("wgmma");
   if (x.warp.last_wgmma != 0) op.after = {x.warp.last_wgmma};
   op.complete = [w = std::move(w)] { multiply(w); };
   pending.operation = x.cluster().async.add(std::move(op));

@@ -2,16 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 
 namespace mlaindex::emulator {
 namespace {
-
-std::string hex(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llX", static_cast<unsigned long long>(value));
-  return text;
-}
 
 std::string lowest_warp(std::uint32_t mask) { return "warp " + std::to_string(std::countr_zero(mask)); }
 

@@ -15,17 +15,11 @@ inline Actor tensor_actor(const Execution& x) {
   return who;
 }
 
-inline AsyncOperation tensor_operation(const Execution& x, const char* engine) {
-  AsyncOperation op;
-  op.engine = engine;
-  op.cta = x.cta().rank;
-  op.warp = x.warp.index;
-  op.line = x.in.line;
-  return op;
-}
-
 // The CTAs that an instruction of this cta_group works on, the even one first; empty after a fault.
 std::vector<Cta*> group_ctas(Execution& x, unsigned cta_group);
+
+// All 32 lanes are here and none has exited; else `result` is what the handler must return.
+bool whole_warp(Execution& x, Step& result);
 
 // True if exactly one lane executes; mma, cp and commit are issued by one thread.
 bool single_lane(Execution& x);

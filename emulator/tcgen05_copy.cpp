@@ -95,11 +95,11 @@ Step issue(Execution& x) {
     x.hazard(cta->shared.begin_async_read(first, w.bytes, who));
     x.hazard(cta->tensor.begin_write(w.region, TensorWriter::copy, w.who, x.warp.fence_after, cta->fence_before));
   }
-  AsyncOperation op = tensor_operation(x, "tcgen05.cp");
-  std::erase_if(x.warp.tensor_operations, [&](const auto& o) { return !x.cluster().async.pending(o.id); });
-  for (const auto& earlier : x.warp.tensor_operations) op.after.push_back(earlier.id);
+  AsyncOperation op = x.operation("tcgen05.cp");
+  std::erase_if(x.warp.tensor_operations, [&](std::uint64_t id) { return !x.cluster().async.pending(id); });
+  op.after = x.warp.tensor_operations;
   op.complete = [work = std::move(w)] { copy(work); };
-  x.warp.tensor_operations.push_back({x.cluster().async.add(std::move(op)), TensorWriter::copy});
+  x.warp.tensor_operations.push_back(x.cluster().async.add(std::move(op)));
   return Step::next;
 }
 

@@ -78,12 +78,6 @@ bool region_of(Execution& x, const MoveSettings& s, TensorRegion& region) {
   return true;
 }
 
-bool whole_warp(Execution& x, Step& result) {
-  if (x.gathered(kAllLanes) && x.warp.live() == kAllLanes) return true;
-  result = x.gathered(kAllLanes) ? x.fault(FaultKind::aligned_divergence, "lanes of the warp have exited") : x.gather(kAllLanes);
-  return false;
-}
-
 // Fills registers, and copies that were made of them, and says which lanes came from written cells.
 void read_cells(Warp& warp, const MoveSettings& s, const TensorRegion& region, LoadTargets& registers) {
   TensorMemory& tensor = warp.cta.tensor;
@@ -123,7 +117,7 @@ Step load(Execution& x) {
     x.warp.initialised(o.slot) = 0;
     x.warp.written_at(o.slot) = x.now();
   }
-  AsyncOperation op = tensor_operation(x, "tcgen05.ld");
+  AsyncOperation op = x.operation("tcgen05.ld");
   op.complete = [s, region, registers = load.registers, warp = &x.warp] { read_cells(*warp, s, region, *registers); };
   load.operation = x.cluster().async.add(std::move(op));
   x.warp.tensor_loads.push_back(std::move(load));
@@ -143,7 +137,7 @@ Step store(Execution& x) {
     const auto* lanes = x.source<std::uint32_t>(r);
     values.insert(values.end(), lanes, lanes + kWarpSize);
   }
-  AsyncOperation op = tensor_operation(x, "tcgen05.st");
+  AsyncOperation op = x.operation("tcgen05.st");
   op.complete = [s, region, who, values = std::move(values), warp = &x.warp] {
     TensorMemory& tensor = warp->cta.tensor;
     for (std::uint32_t t = 0; t < kWarpSize; ++t)

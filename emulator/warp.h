@@ -109,11 +109,7 @@ class Warp {
   std::uint64_t proxy_fence = 0, fence_after = 0, wgmma_fence = 0;
 
   // tcgen05: operations of this warp's issuing thread, and loads and stores not waited for.
-  struct TensorOperation {
-    std::uint64_t id = 0;
-    TensorWriter kind = TensorWriter::none;  // tensor_core (mma) or copy (cp)
-  };
-  std::vector<TensorOperation> tensor_operations;
+  std::vector<std::uint64_t> tensor_operations;
   std::uint64_t last_commit = 0;
   std::vector<TensorLoad> tensor_loads;
   std::vector<std::uint64_t> tensor_stores;
