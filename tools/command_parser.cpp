@@ -122,6 +122,8 @@ void Grammar::add_score() {
   command.add_option("-o,--output", options->output, "File for the scores; with several inputs, a folder")
       ->type_name("OUT");
   command.add_option("--device", options->device, "auto (default), cuda:N, emulator or cpu")->type_name("DEVICE");
+  command.add_option("--schedule", options->schedule, "Of the emulator: seed of the order in which work completes")
+      ->type_name("SEED");
   command.add_option("--arch", options->arch, "sm_90a or sm_100a (default: that of the device)")->type_name("ARCH");
   command.add_flag("--check", options->settings.check,
                    "Compare with the f64 reference, and with the file's own scores");

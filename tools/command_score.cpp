@@ -110,7 +110,7 @@ Status write_scores(const std::filesystem::path& path, const ScoreProblem& probl
 Result<OpenedDevice> open(Session& session, const ScoreOptions& options, const ParsedOptions& parsed) {
   const DeviceRequest request{.name = options.device,
                               .arch = parsed.arch,
-                              .emulator = emulator_factory({})};
+                              .emulator = emulator_factory({.seed = options.schedule})};
   Result<OpenedDevice> opened = open_device(request, session.kernels(), session.config());
   if (!opened) return opened;
   const std::string name = opened->device->name();

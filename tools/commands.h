@@ -38,6 +38,7 @@ struct ScoreOptions {
   std::string fill = "none";
   std::string layout = "contiguous";
   ScoreSettings settings;
+  std::uint64_t schedule = 2;  // of the emulator: its seed; 2 mixes early and late completions
 };
 Result<ExitCode> run_score(Session& session, const ScoreOptions& options);
 

@@ -149,6 +149,7 @@ void print_scored_case(Output& output, const Case& input, const ScoredCase& scor
   }
   if (scored.against_reference) times += ", checked in " + milliseconds_text(scored.check_milliseconds);
   output.row("times", times);
+  if (!scored.run.evidence.empty()) output.row("shown", scored.run.evidence);
   if (scored.against_reference) {
     const CheckReport& report = *scored.against_reference;
     output.row("error", fmt::format("at most {:.3g}, {:.1f} % of what is allowed there, in {} scores",
@@ -162,6 +163,7 @@ Json scored_case_json(const ScoredCase& scored) {
             {"passed", scored.passed()},
             {"score_ms", scored.score_milliseconds},
             {"runs_that_differ", scored.runs_that_differ}};
+  if (!scored.run.evidence.empty()) json["evidence"] = scored.run.evidence;
   if (scored.run.kernel_milliseconds) json["kernel_ms"] = *scored.run.kernel_milliseconds;
   if (scored.against_reference) {
     json["check_ms"] = scored.check_milliseconds;
