@@ -84,18 +84,25 @@ struct Row {
   std::uint32_t depth, stride, columns;
 };
 
+// Four rows share each vector of B.
 MLAINDEX_VECTOR_CLONES
-void row_exact(const Row& row, float* d, bool accumulate) noexcept {
+void rows_exact(const Row& row, std::uint32_t a_stride, float (*d)[kMmaColumns], bool accumulate) noexcept {
+  double a[kMmaRows][32];
+  for (std::uint32_t r = 0; r < kMmaRows; ++r)
+    for (std::uint32_t k = 0; k < row.depth; ++k) a[r][k] = row.a[r * a_stride + k];
   for (std::uint32_t n = 0; n < row.columns; n += kLanes) {
-    Doubles sum{};
+    Doubles sum[kMmaRows]{};
     if (accumulate)
-      for (std::uint32_t i = 0; i < kLanes; ++i) sum[i] = d[n + i];
+      for (std::uint32_t r = 0; r < kMmaRows; ++r)
+        for (std::uint32_t i = 0; i < kLanes; ++i) sum[r][i] = d[r][n + i];
     for (std::uint32_t k = 0; k < row.depth; ++k) {
-      Floats b;
-      std::memcpy(&b, row.b + std::size_t{k} * row.stride + n, sizeof b);
-      sum += __builtin_convertvector(b, Doubles) * static_cast<double>(row.a[k]);
+      Floats narrow;
+      std::memcpy(&narrow, row.b + std::size_t{k} * row.stride + n, sizeof narrow);
+      const Doubles b = __builtin_convertvector(narrow, Doubles);
+      for (std::uint32_t r = 0; r < kMmaRows; ++r) sum[r] += b * a[r][k];
     }
-    for (std::uint32_t i = 0; i < kLanes; ++i) d[n + i] = static_cast<float>(sum[i]);
+    for (std::uint32_t r = 0; r < kMmaRows; ++r)
+      for (std::uint32_t i = 0; i < kLanes; ++i) d[r][n + i] = static_cast<float>(sum[r][i]);
   }
 }
 
@@ -199,27 +206,26 @@ float dot(const MmaOperand& a, std::uint32_t row, const MmaOperand& b, std::uint
   return model.exact ? dot_exact(terms, a.depth(), c) : dot_truncated(terms, a.depth(), c, model);
 }
 
-void multiply_row(const MmaOperand& a, std::uint32_t row, const MmaOperand& b, float* d,
-                  bool accumulate, const AccumulationModel& model, bool narrow) noexcept {
+void multiply_rows(const MmaOperand& a, std::uint32_t row, const MmaOperand& b, float (*d)[kMmaColumns],
+                   bool accumulate, const AccumulationModel& model, bool narrow) noexcept {
   const std::uint32_t columns = b.rows();
-  bool fast = narrow && columns % kLanes == 0 && a.depth() <= 32 && !a.special(row) &&
-              (model.exact || model.fraction_bits <= 25);
-  float c[256];
+  const bool fast = narrow && columns % kLanes == 0 && a.depth() <= 32 && (model.exact || model.fraction_bits <= 25);
+  float c[kMmaRows][kMmaColumns];
+  for (std::uint32_t r = 0; r < kMmaRows; ++r) std::memcpy(c[r], d[r], columns * sizeof(float));
   if (fast) {
-    std::memcpy(c, d, columns * sizeof(float));
-    const Row view{a.values() + std::size_t{row} * a.stride(),
-                   a.exponents() + std::size_t{row} * a.stride(),
-                   b.values(), b.exponents(), a.depth(), b.stride(), columns};
-    if (model.exact) row_exact(view, d, accumulate);
-    else row_truncated(view, d, accumulate, model.fraction_bits, model.mantissa_bits);
+    const auto view = [&](std::uint32_t r) {
+      const std::size_t at = std::size_t{r} * a.stride();
+      return Row{a.values() + at, a.exponents() + at, b.values(), b.exponents(), a.depth(), b.stride(), columns};
+    };
+    if (model.exact) rows_exact(view(row), a.stride(), d, accumulate);
+    else
+      for (std::uint32_t r = 0; r < kMmaRows; ++r)
+        row_truncated(view(row + r), d[r], accumulate, model.fraction_bits, model.mantissa_bits);
   }
-  for (std::uint32_t n = 0; n < columns; ++n) {
-    if (!fast) {
-      d[n] = dot(a, row, b, n, d[n], accumulate, model);
-    } else if (b.special(n) || (accumulate && !(std::fabs(c[n]) < 0x1p100f))) {
-      d[n] = dot(a, row, b, n, c[n], accumulate, model);
-    }
-  }
+  for (std::uint32_t r = 0; r < kMmaRows; ++r)
+    for (std::uint32_t n = 0; n < columns; ++n)
+      if (!fast || a.special(row + r) || b.special(n) || (accumulate && !(std::fabs(c[r][n]) < 0x1p100f)))
+        d[r][n] = dot(a, row + r, b, n, c[r][n], accumulate, model);
 }
 
 }  // namespace mlaindex::emulator

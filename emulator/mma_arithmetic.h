@@ -61,10 +61,13 @@ class MmaOperand {
 float dot(const MmaOperand& a, std::uint32_t row, const MmaOperand& b, std::uint32_t column, float c,
           bool accumulate, const AccumulationModel& model) noexcept;
 
-// Row `row` of D for all columns of B; `d` holds b.rows() values, read as C if `accumulate`.
-// A is row_major, B is k_major. `narrow` promises products that are exact in f32 and exponents of
-// formats of at most 8 bits without block scales; it selects the fast path.
-void multiply_row(const MmaOperand& a, std::uint32_t row, const MmaOperand& b, float* d,
-                  bool accumulate, const AccumulationModel& model, bool narrow) noexcept;
+// Rows of D computed together, and their longest.
+inline constexpr std::uint32_t kMmaRows = 4, kMmaColumns = 256;
+
+// Rows [row, row + kMmaRows) of D for all columns of B; `d` holds b.rows() values a row, read as C if
+// `accumulate`. A is row_major, B is k_major. `narrow` promises products that are exact in f32 and
+// exponents of formats of at most 8 bits without block scales; it selects the fast path.
+void multiply_rows(const MmaOperand& a, std::uint32_t row, const MmaOperand& b, float (*d)[kMmaColumns],
+                   bool accumulate, const AccumulationModel& model, bool narrow) noexcept;
 
 }  // namespace mlaindex::emulator

@@ -119,13 +119,13 @@ void multiply(const Work& w) {
 
   const bool fp8 = w.s.k == 32;
   const AccumulationModel model = w.warp->cta.cluster.launch.accumulation(fp8, false);
-  float d[kRowsOfWarp][256];
+  float d[kRowsOfWarp][kMmaColumns];
   std::byte* file = w.warp->file();
   for (std::uint32_t v = 0; v < w.d_offsets.size(); ++v) {
     const auto* lanes = reinterpret_cast<const float*>(file + w.d_offsets[v]);
     for (std::uint32_t t = 0; t < kWarpSize; ++t) d[row_of(t, v)][column_of(t, v)] = lanes[t];
   }
-  for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) multiply_row(left, row, b, d[row], w.accumulate, model, fp8);
+  for (std::uint32_t row = 0; row < kRowsOfWarp; row += kMmaRows) multiply_rows(left, row, b, d + row, w.accumulate, model, fp8);
   for (std::uint32_t v = 0; v < w.d_offsets.size(); ++v) {
     auto* lanes = reinterpret_cast<float*>(file + w.d_offsets[v]);
     for (std::uint32_t t = 0; t < kWarpSize; ++t) lanes[t] = d[row_of(t, v)][column_of(t, v)];

@@ -146,12 +146,11 @@ void multiply(const MmaWork& w) {
   const AccumulationModel model = w.warp->cta.cluster.launch.accumulation(kind != MmaKind::f16, kind == MmaKind::mxf4);
   const bool narrow = kind == MmaKind::f8f6f4;
   bool written = true;
-  float d[256];
-  for (std::uint32_t m = 0; m < w.instruction.m; ++m) {
-    const RowPlace place = place_of(w, m);
-    if (w.accumulate) load_row(w, place, d, written);
-    multiply_row(a, m, b, d, w.accumulate, model, narrow);
-    store_row(w, place, d);
+  float d[kMmaRows][kMmaColumns];
+  for (std::uint32_t m = 0; m < w.instruction.m; m += kMmaRows) {
+    for (std::uint32_t r = 0; r < kMmaRows && w.accumulate; ++r) load_row(w, place_of(w, m + r), d[r], written);
+    multiply_rows(a, m, b, d, w.accumulate, model, narrow);
+    for (std::uint32_t r = 0; r < kMmaRows; ++r) store_row(w, place_of(w, m + r), d[r]);
   }
   if (!written) problem(w, FaultKind::uninitialised_read, "D is accumulated into but was never written");
   finish(w);

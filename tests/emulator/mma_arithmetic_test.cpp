@@ -2,6 +2,8 @@
 // against the definition.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <random>
@@ -15,12 +17,21 @@ namespace {
 
 struct Problem {
   MmaOperand a, b;
-  std::vector<float> c;
+  std::vector<std::array<float, kMmaColumns>> c;  // [kMmaRows]
+
+  void multiply(bool accumulate, const AccumulationModel& model) {
+    float d[kMmaRows][kMmaColumns];
+    for (std::uint32_t r = 0; r < kMmaRows; ++r) std::copy(c[r].begin(), c[r].end(), d[r]);
+    multiply_rows(a, 0, b, d, accumulate, model, true);
+    result.resize(kMmaRows);
+    for (std::uint32_t r = 0; r < kMmaRows; ++r) std::copy(std::begin(d[r]), std::end(d[r]), result[r].begin());
+  }
+  std::vector<std::array<float, kMmaColumns>> result;
 };
 
 Problem random_problem(std::mt19937& rng, std::uint32_t columns, NumberFormat format, bool nans) {
   Problem p;
-  p.a.reset(1, 32, MmaOperand::Order::row_major);
+  p.a.reset(kMmaRows, 32, MmaOperand::Order::row_major);
   p.b.reset(columns, 32, MmaOperand::Order::k_major);
   const auto code = [&] {
     std::uint32_t bits = rng() & 0xFF;
@@ -28,11 +39,13 @@ Problem random_problem(std::mt19937& rng, std::uint32_t columns, NumberFormat fo
     return bits;
   };
   for (std::uint32_t k = 0; k < 32; ++k) {
-    p.a.set(0, k, decode(format, code()));
+    for (std::uint32_t r = 0; r < kMmaRows; ++r) p.a.set(r, k, decode(format, code()));
     for (std::uint32_t n = 0; n < columns; ++n) p.b.set(n, k, decode(format, code()));
   }
-  for (std::uint32_t n = 0; n < columns; ++n)
-    p.c.push_back(std::ldexp(static_cast<float>(rng() % 65536) - 32768, static_cast<int>(rng() % 24) - 16));
+  p.c.resize(kMmaRows);
+  for (auto& row : p.c)
+    for (std::uint32_t n = 0; n < columns; ++n)
+      row[n] = std::ldexp(static_cast<float>(rng() % 65536) - 32768, static_cast<int>(rng() % 24) - 16);
   return p;
 }
 
@@ -87,12 +100,12 @@ TEST_CASE("The fast path equals the definition bit for bit") {
         const std::uint32_t columns = 8 * (1 + rng() % 6);
         Problem p = random_problem(rng, columns, format, round % 8 == 0);
         const bool accumulate = round % 3 != 0;
-        std::vector<float> d = p.c;
-        multiply_row(p.a, 0, p.b, d.data(), accumulate, model, true);
-        for (std::uint32_t n = 0; n < columns; ++n) {
-          const float want = dot(p.a, 0, p.b, n, p.c[n], accumulate, model);
-          CHECK(std::bit_cast<std::uint32_t>(d[n]) == std::bit_cast<std::uint32_t>(want));
-        }
+        p.multiply(accumulate, model);
+        for (std::uint32_t r = 0; r < kMmaRows; ++r)
+          for (std::uint32_t n = 0; n < columns; ++n) {
+            const float want = dot(p.a, r, p.b, n, p.c[r][n], accumulate, model);
+            CHECK(std::bit_cast<std::uint32_t>(p.result[r][n]) == std::bit_cast<std::uint32_t>(want));
+          }
       }
 }
 
@@ -100,8 +113,7 @@ TEST_CASE("NaN is canonical and stays in its column") {
   std::mt19937 rng(3);
   Problem p = random_problem(rng, 16, NumberFormat::e4m3, false);
   p.b.set(5, 7, decode(NumberFormat::e4m3, 0x7F));
-  std::vector<float> d = p.c;
-  multiply_row(p.a, 0, p.b, d.data(), true, kBlackwell, true);
-  for (std::uint32_t n = 0; n < 16; ++n) CHECK(std::isnan(d[n]) == (n == 5));
-  CHECK(std::bit_cast<std::uint32_t>(d[5]) == 0x7FFFFFFF);
+  p.multiply(true, kBlackwell);
+  for (std::uint32_t n = 0; n < 16; ++n) CHECK(std::isnan(p.result[1][n]) == (n == 5));
+  CHECK(std::bit_cast<std::uint32_t>(p.result[1][5]) == 0x7FFFFFFF);
 }
