@@ -72,8 +72,7 @@ class Ours:
               "cuModuleGetFunction")
         self.shared = launch["dynamic_shared_bytes"]
         check(cuda.cuFuncSetAttribute(self.function, 8, self.shared), "cuFuncSetAttribute")
-        per_block = launch["tokens_per_block"]
-        self.grid = ((tokens + per_block - 1) // per_block, launch["key_parts"])
+        self.grid = launch["grid"]
         self.threads = launch["num_threads"]
 
         padded = max(4, 1 << (heads - 1).bit_length())
@@ -84,7 +83,8 @@ class Ours:
             offsets[1].data_ptr(), heads, keys, tokens, keys, keys, 1, 0, 0)
         self.keep = [
             offsets,
-            tensor_map(q, [DEPTH, tokens, heads], [heads * DEPTH, DEPTH], [DEPTH, 128 // padded, padded]),
+            tensor_map(q, [DEPTH, 2, tokens, heads // 2], [DEPTH, heads * DEPTH, 2 * DEPTH],
+                       [DEPTH, 2, 2 if padded > 64 else 4, padded // 2]),
             tensor_map(k, [DEPTH, keys], [DEPTH], [DEPTH, launch["tile_keys"]]),
             aligned(bytes(128)),
             aligned(arguments),

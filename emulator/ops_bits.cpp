@@ -120,6 +120,14 @@ struct FindLeading {
     return value == 0 ? ~0u : static_cast<std::uint32_t>(std::bit_width(value) - 1);
   }
 };
+// How far the leading bit is from the top: what shifts it there.
+template <class T>
+struct ShiftOfLeading {
+  static std::uint32_t apply(T a) {
+    const std::uint32_t position = FindLeading<T>::apply(a);
+    return position == ~0u ? ~0u : static_cast<std::uint32_t>(sizeof(T)) * 8 - 1 - position;
+  }
+};
 
 // Predicates are masks of lanes.
 template <class Op>
@@ -170,7 +178,7 @@ void field(InstructionDecoder& d, ptx::ScalarType type) {
   d.handler(by_integer(type, []<class T>() -> Handler { return ternary<Extract<T>, T, T, std::uint32_t, std::uint32_t>; }));
 }
 
-void count(InstructionDecoder& d, ptx::ScalarType type) {
+void count(InstructionDecoder& d, ptx::ScalarType type, bool as_shift) {
   const unsigned bytes = bytes_of(type);
   const bool same_width = d.name() == "brev";
   d.add(0, same_width ? bytes : 4);
@@ -178,6 +186,7 @@ void count(InstructionDecoder& d, ptx::ScalarType type) {
   if (d.name() == "brev") d.handler(by_width(bytes, []<class T>() -> Handler { return unary<Reverse, T, T>; }));
   else if (d.name() == "clz") d.handler(by_width(bytes, []<class T>() -> Handler { return unary<CountLeading, std::uint32_t, T>; }));
   else if (d.name() == "popc") d.handler(by_width(bytes, []<class T>() -> Handler { return unary<CountOnes, std::uint32_t, T>; }));
+  else if (as_shift) d.handler(by_integer(type, []<class T>() -> Handler { return unary<ShiftOfLeading<T>, std::uint32_t, T>; }));
   else d.handler(by_integer(type, []<class T>() -> Handler { return unary<FindLeading<T>, std::uint32_t, T>; }));
 }
 
@@ -197,6 +206,7 @@ bool decode_bits(InstructionDecoder& d) {
     d.handler(funnel);
     return true;
   }
+  const bool as_shift = n == "bfind" && d.take("shiftamt");
   const auto type = d.take_type();
   if (!type) return true;
   if (n == "and") logic<And>(d, *type);
@@ -221,7 +231,7 @@ bool decode_bits(InstructionDecoder& d) {
     d.out().set(static_cast<std::uint32_t>(table.value_or(0)));
     d.handler(lop3);
   } else if (n == "bfe" || n == "bfi") field(d, *type);
-  else count(d, *type);
+  else count(d, *type, as_shift);
   return true;
 }
 

@@ -4,6 +4,19 @@
 
 namespace mlaindex {
 
+namespace {
+
+std::string_view column_order_text(ColumnOrder order) {
+  switch (order) {
+    case ColumnOrder::head_major: return "heads outermost";
+    case ColumnOrder::token_major: return "tokens outermost";
+    case ColumnOrder::head_pair_major: return "pairs of heads outermost, so that a lane meets one token";
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string explain(const Spec& spec, const Plan& plan) {
   const ArchLimits& limits = arch_limits(spec.arch);
   std::string text;
@@ -17,14 +30,15 @@ std::string explain(const Spec& spec, const Plan& plan) {
   text += '\n';
   line("tile", fmt::format("{} keys x {} columns, {} bytes deep: {} MMA step(s) of {} x {} x {}", plan.mma_m, plan.mma_n,
                            spec.depth, spec.depth / plan.mma_k, plan.mma_m, plan.mma_n, plan.mma_k));
-  line("columns", fmt::format("{} token(s) x {} heads{}, {}", plan.mma_n / plan.padded_heads, plan.padded_heads,
+  line("columns", fmt::format("{} token(s) x {} heads{}, {}", plan.tokens_per_box, plan.padded_heads,
                               plan.padded_heads == spec.num_heads
                                   ? ""
                                   : fmt::format(" ({} and {} of zero weight)", spec.num_heads,
                                                 plan.padded_heads - spec.num_heads),
-                              plan.column_order == ColumnOrder::head_major ? "heads outermost" : "tokens outermost"));
-  line("block", fmt::format("{} token(s) a CTA in {} group(s) of columns; grid: token blocks x key parts",
-                            plan.tokens_per_block, plan.column_groups));
+                              column_order_text(plan.column_order)));
+  line("block", fmt::format("{} token(s) in {} group(s) of columns; grid: {}", plan.tokens_per_block, plan.column_groups,
+                            plan.persistent ? "a CTA for every slot of the GPU, equal shares of all key tiles"
+                                            : "token blocks x key parts"));
   line("ring", fmt::format("{} stages of {} keys; k_scale {}", plan.key_stages, plan.tile_keys,
                            plan.k_scale_by_tma ? "travels with the keys" : "read from global memory"));
   line("threads", fmt::format("{} a CTA, {} CTA(s) an SM, {} registers at entry", plan.num_threads, plan.ctas_per_sm,

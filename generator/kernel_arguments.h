@@ -3,8 +3,8 @@
 //
 // Kernel parameters, in order: q tensor map, k tensor map, k_scale tensor map (128 bytes each,
 // 64-byte aligned, unused ones zero), KernelArguments.
-// Launch: grid (ceil(num_tokens / plan.tokens_per_block), key_splits, 1), block (plan.num_threads),
-// dynamic shared memory plan.shared_bytes().
+// Launch: the grid of generator/route.h, block (plan.num_threads), dynamic shared memory
+// plan.shared_bytes().
 #pragma once
 
 #include <cstddef>

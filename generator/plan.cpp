@@ -25,41 +25,64 @@ Plan common_plan(const Spec& spec) {
   return plan;
 }
 
-// Sum of the Q tiles and the key ring, the swizzled part that every plan starts with.
-void append_operands(Plan& plan, const Spec& spec) {
-  append(plan, "q", plan.column_groups * columns_per_group * spec.depth, swizzle_alignment,
-         fmt::format("{} tile(s) of {} columns x {} bytes, swizzled", plan.column_groups, columns_per_group, spec.depth));
+void append_keys(Plan& plan, const Spec& spec) {
   append(plan, "keys", plan.key_stages * plan.tile_keys * spec.depth, swizzle_alignment,
          fmt::format("{} stages of {} keys x {} bytes, swizzled", plan.key_stages, plan.tile_keys, spec.depth));
+}
+
+// The Q tile and the key ring, the swizzled part that a plan of one tile starts with.
+void append_operands(Plan& plan, const Spec& spec) {
+  append(plan, "q", columns_per_group * spec.depth, swizzle_alignment,
+         fmt::format("{} columns x {} bytes, swizzled", columns_per_group, spec.depth));
+  append_keys(plan, spec);
 }
 
 void append_weights(Plan& plan, std::string contents) {
   append(plan, "weights", plan.column_groups * columns_per_group * 4, 16, std::move(contents));
 }
 
+// Of a block that the scheduler of sm90/q_resident.cu hands on: work, ranges, weights.
+int block_bytes(const Plan& plan) noexcept {
+  const int ranges = (plan.tokens_per_block * range_bytes + 15) / 16 * 16;
+  return 16 + ranges + 4 * plan.tokens_per_block * (plan.padded_heads + 4);
+}
+
+// Few heads: a lane's 64 accumulators are whole tokens, and four warpgroups hide each other's folds.
+// Many heads: a token needs 128 accumulators a lane, which leaves registers for two warpgroups.
 Plan sm90_q_resident(const Spec& spec) {
   Plan plan = common_plan(spec);
+  const bool many_heads = plan.padded_heads >= 64;
+  const int math_warpgroups = many_heads ? 2 : 4;
   plan.name = "q_resident";
   plan.template_path = "sm90/q_resident.cu";
   plan.why =
-      "512 resident columns read each key tile once; four math warpgroups share one key ring "
-      "without an order among them, so wgmma of one runs under the fold of the others";
-  plan.column_order = ColumnOrder::head_major;
+      "512 resident columns read each key tile once; a lane folds whole tokens, so the head sum needs "
+      "no shuffle; every CTA gets an equal share of all key tiles";
+  plan.column_order = ColumnOrder::head_pair_major;
   plan.column_groups = 4;
+  plan.accumulator_stages = plan.column_groups / math_warpgroups;
   plan.tokens_per_block = plan.column_groups * columns_per_group / plan.padded_heads;
+  plan.tokens_per_box = plan.padded_heads > 64 ? 2 : 4;
   plan.tile_keys = plan.mma_m = 64;
   plan.key_stages = 8;
-  plan.accumulator_stages = 1;
-  plan.num_threads = 128 * (plan.column_groups + 1);
+  plan.persistent = true;
+  plan.num_threads = 128 * (math_warpgroups + 1);
   plan.ctas_per_sm = 1;
-  plan.entry_registers = 96;
-  plan.roles = {{"math: wgmma, fold, store", 0, 16, 112},
-                {"TMA producer", 16, 1, 32},
-                {"-inf fill", 17, 3, 32}};
-  append_operands(plan, spec);
-  append_weights(plan, "q_scale, by column");
-  append(plan, "ranges", plan.tokens_per_block * range_bytes, 16, "visible [begin, end) of each token");
-  append(plan, "barriers", (2 * plan.key_stages + 1) * barrier_bytes, 8, "key full and empty, Q full");
+  plan.entry_registers = many_heads ? 168 : 96;
+  const int math_warps = 4 * math_warpgroups;
+  const int producer_registers = many_heads ? 40 : 32;
+  plan.roles = {{"math: wgmma, fold, store", 0, math_warps, many_heads ? 232 : 112},
+                {"TMA producer", math_warps, 1, producer_registers},
+                {"scheduler", math_warps + 1, 1, producer_registers},
+                {"q_scale", math_warps + 2, 1, producer_registers},
+                {"-inf fill", math_warps + 3, 1, producer_registers}};
+  append(plan, "q", 2 * plan.column_groups * columns_per_group * spec.depth, swizzle_alignment,
+         fmt::format("2 token blocks of {} columns x {} bytes, swizzled", plan.column_groups * columns_per_group, spec.depth));
+  append_keys(plan, spec);
+  append(plan, "blocks", 2 * block_bytes(plan), 16, "2 token blocks: their key tiles, visible ranges and q_scale");
+  append(plan, "units", 4 * 256, 16, "key tiles of 256 runs of tokens");
+  append(plan, "barriers", (2 * plan.key_stages + 8) * barrier_bytes, 8,
+         "key full and empty; of each block: work, weights and Q full, empty");
   return plan;
 }
 
@@ -67,7 +90,7 @@ Plan sm90_q_resident(const Spec& spec) {
 Plan sm100_common(const Spec& spec) {
   Plan plan = common_plan(spec);
   plan.column_groups = 1;
-  plan.tokens_per_block = columns_per_group / plan.padded_heads;
+  plan.tokens_per_block = plan.tokens_per_box = columns_per_group / plan.padded_heads;
   plan.accumulator_stages = 2;
   plan.num_threads = 256;
   plan.tensor_memory_columns = plan.accumulator_stages * columns_per_group;

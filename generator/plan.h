@@ -35,8 +35,9 @@ struct TensorMemoryRegion {
 
 // How the rows of the resident Q tile are ordered.
 enum class ColumnOrder {
-  head_major,   // row = head * tokens + token: neighbouring columns are different tokens
-  token_major,  // row = token * padded_heads + head
+  head_major,       // row = head * tokens + token: neighbouring columns are different tokens
+  token_major,      // row = token * padded_heads + head
+  head_pair_major,  // row = (head / 2 * tokens + token) * 2 + head % 2: a lane of wgmma meets one token
 };
 
 struct Plan {
@@ -48,13 +49,15 @@ struct Plan {
 
   int padded_heads = 0;
   int tokens_per_block = 0;   // tokens resident in one CTA
+  int tokens_per_box = 0;     // tokens of one copy of Q; what ColumnOrder calls tokens
   int column_groups = 0;      // Q tiles in one CTA, mma_n columns each
   int tile_keys = 0;          // keys a ring stage holds
   int mma_m = 0, mma_n = 0, mma_k = 0;
   int key_stages = 0;
-  int accumulator_stages = 0;
+  int accumulator_stages = 0;   // sm_100a: of tensor memory; sm_90a: of each math warpgroup
   bool k_scale_by_tma = false;  // through the key ring; else read from global memory
 
+  bool persistent = false;  // one CTA for every slot of the GPU, which share out the work; else one a token block
   int num_threads = 0;
   int ctas_per_sm = 0;
   int entry_registers = 0;  // per thread at launch; roles with another number reallocate

@@ -1,4 +1,4 @@
-// Which plan for which spec and problem size, and how many parts the keys are split into.
+// Which plan for which spec, and which grid for which problem.
 #pragma once
 
 #include <string>
@@ -17,9 +17,14 @@ struct ProblemSize {
 // The default plan of the spec's arch, checked.
 Result<Plan> route(const Spec& spec);
 
-// Parts into which the keys of one token block are split over CTAs, so that the token blocks fill
-// the machine. At least 1. Depends on sizes and the SM count only, and never changes a score:
-// parts are disjoint ranges of keys.
-int key_splits(const Plan& plan, const ProblemSize& size, int num_sms) noexcept;
+// CTAs of a launch. Of a persistent plan: {workers, 1}, one for each slot of the GPU but no more than
+// there are tiles. Of others: {token blocks, key parts}; the keys of a block are split over CTAs where
+// the blocks alone underfill the machine. At least {1, 1}. Depends on sizes and the SM count only, and
+// never changes a score: workers and parts have disjoint keys.
+struct LaunchGrid {
+  int x = 1;
+  int y = 1;
+};
+LaunchGrid launch_grid(const Plan& plan, const ProblemSize& size, int num_sms) noexcept;
 
 }  // namespace mlaindex

@@ -14,6 +14,11 @@
 namespace mlaindex {
 namespace {
 
+// Tokens of the accumulators that one warpgroup (sm_90a) holds at a time.
+int tokens_per_accumulators(const Plan& plan) noexcept {
+  return plan.accumulator_stages * plan.mma_n / plan.padded_heads;
+}
+
 Switches switches_of(const Spec& spec, const Plan& plan) {
   return {{"MASK_RAGGED", spec.mask == Mask::ragged || spec.mask == Mask::ragged_causal},
           {"MASK_CAUSAL", spec.mask == Mask::ragged_causal},
@@ -22,6 +27,10 @@ Switches switches_of(const Spec& spec, const Plan& plan) {
           {"FILL_NEGATIVE_INFINITY", spec.fill == Fill::negative_infinity},
           {"K_SCALE_BY_TMA", plan.k_scale_by_tma},
           {"TOKENS_PER_GROUP", plan.mma_n / plan.padded_heads},
+          {"TOKENS_PER_BOX", plan.tokens_per_box},
+          {"ACCUMULATORS", plan.accumulator_stages},
+          {"LANE_TOKENS", tokens_per_accumulators(plan) / plan.tokens_per_box},
+          {"HEADS_ARE_EVEN", spec.num_heads % 2 == 0},
           {"DEPTH", spec.depth}};
 }
 
@@ -37,11 +46,15 @@ std::string plan_constants(const Spec& spec, const Plan& plan, std::string_view 
   constant("COLUMN_GROUPS", plan.column_groups);
   constant("TOKENS_PER_GROUP", plan.mma_n / plan.padded_heads);
   constant("TOKENS_PER_BLOCK", plan.tokens_per_block);
+  constant("TOKENS_PER_WARPGROUP", tokens_per_accumulators(plan));
+  constant("TOKENS_PER_BOX", plan.tokens_per_box);
+  constant("LANE_TOKENS", tokens_per_accumulators(plan) / plan.tokens_per_box);
   constant("TILE_KEYS", plan.tile_keys);
   constant("MMA_M", plan.mma_m);
   constant("MMA_N", plan.mma_n);
   constant("KEY_STAGES", plan.key_stages);
   constant("ACCUMULATOR_STAGES", plan.accumulator_stages);
+  constant("ACCUMULATORS", plan.accumulator_stages);
   constant("TENSOR_MEMORY_COLUMNS", plan.tensor_memory_columns);
   constant("NUM_THREADS", plan.num_threads);
   constant("CTAS_PER_SM", plan.ctas_per_sm);

@@ -58,7 +58,12 @@ class PlanText {
 };
 
 std::string_view column_order_name(ColumnOrder order) {
-  return order == ColumnOrder::head_major ? "head_major" : "token_major";
+  switch (order) {
+    case ColumnOrder::head_major: return "head_major";
+    case ColumnOrder::token_major: return "token_major";
+    case ColumnOrder::head_pair_major: return "head_pair_major";
+  }
+  return "unknown";
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -72,9 +77,9 @@ std::string joined(const std::vector<std::string>& words) {
 std::string plan_text(const Plan& plan) {
   // Structured bindings, so that a field added to the plan stops the build here: a field that is
   // missing from the key would let one plan run another's kernel.
-  const auto& [name, family, template_path, why, column_order, padded_heads, tokens_per_block, column_groups,
-               tile_keys, mma_m, mma_n, mma_k, key_stages, accumulator_stages, k_scale_by_tma, num_threads,
-               ctas_per_sm, entry_registers, roles, shared, tensor_memory, tensor_memory_columns] = plan;
+  const auto& [name, family, template_path, why, column_order, padded_heads, tokens_per_block, tokens_per_box,
+               column_groups, tile_keys, mma_m, mma_n, mma_k, key_stages, accumulator_stages, k_scale_by_tma, persistent,
+               num_threads, ctas_per_sm, entry_registers, roles, shared, tensor_memory, tensor_memory_columns] = plan;
   PlanText text;
   text.add("name", name)
       .add("family", family)
@@ -83,6 +88,7 @@ std::string plan_text(const Plan& plan) {
       .add("column_order", column_order_name(column_order))
       .add("padded_heads", padded_heads)
       .add("tokens_per_block", tokens_per_block)
+      .add("tokens_per_box", tokens_per_box)
       .add("column_groups", column_groups)
       .add("tile_keys", tile_keys)
       .add("mma_m", mma_m)
@@ -91,6 +97,7 @@ std::string plan_text(const Plan& plan) {
       .add("key_stages", key_stages)
       .add("accumulator_stages", accumulator_stages)
       .add("k_scale_by_tma", k_scale_by_tma ? 1 : 0)
+      .add("persistent", persistent ? 1 : 0)
       .add("num_threads", num_threads)
       .add("ctas_per_sm", ctas_per_sm)
       .add("entry_registers", entry_registers)

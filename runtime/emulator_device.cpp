@@ -108,8 +108,9 @@ Result<emulator::RunReport> launch(const CompiledKernel& kernel, const ptx::Modu
   emulator::LaunchSpec launch;
   launch.module = &module;
   launch.entry = kernel.kernel_name;
-  launch.grid.x = static_cast<std::uint32_t>((problem.num_tokens + plan.tokens_per_block - 1) / plan.tokens_per_block);
-  launch.grid.y = static_cast<std::uint32_t>(key_splits(plan, size, emulated_sms(kernel.spec.arch)));
+  const LaunchGrid grid = launch_grid(plan, size, emulated_sms(kernel.spec.arch));
+  launch.grid.x = static_cast<std::uint32_t>(grid.x);
+  launch.grid.y = static_cast<std::uint32_t>(grid.y);
   launch.block.x = static_cast<std::uint32_t>(plan.num_threads);
   launch.dynamic_shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes());
   launch.params = std::move(params);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "generator/kernel_arguments.h"
-#include "generator/route.h"
 #include "runtime/score_problem.h"
 
 namespace mlaindex {
@@ -102,7 +101,7 @@ Status Launcher::prepare(const DeviceProblem& problem) {
     if (Status status = encode(driver, k_scale_map, k_scale_map_); !status) return status;
   }
   const ProblemSize size{static_cast<int>(problem.num_tokens), static_cast<int>(problem.num_keys)};
-  key_parts_ = key_splits(plan_, size, kernel_.context().properties().num_sms);
+  grid_ = launch_grid(plan_, size, kernel_.context().properties().num_sms);
   prepared_ = wanted;
   return {};
 }
@@ -123,11 +122,10 @@ Status Launcher::launch_kernel(const DeviceProblem& problem, cuda::Stream stream
       .k_scale_skip = plan_.k_scale_by_tma ? k_scale_skip(problem.k_scale) : 0,
   };
   void* parameters[] = {&q_map_, &k_map_, &k_scale_map_, &arguments};
-  const std::int64_t token_blocks = (problem.num_tokens + plan_.tokens_per_block - 1) / plan_.tokens_per_block;
   const Driver& driver = kernel_.context().driver();
   const auto code =
-      driver->launch_kernel(kernel_.function(), static_cast<unsigned>(token_blocks),
-                            static_cast<unsigned>(key_parts_), 1, static_cast<unsigned>(plan_.num_threads), 1, 1,
+      driver->launch_kernel(kernel_.function(), static_cast<unsigned>(grid_.x), static_cast<unsigned>(grid_.y), 1,
+                            static_cast<unsigned>(plan_.num_threads), 1, 1,
                             static_cast<unsigned>(plan_.shared_bytes()), stream, parameters, nullptr);
   return driver.check(code, "cuLaunchKernel");
 }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "generator/base/result.h"
+#include "generator/route.h"
 #include "runtime/loaded_kernel.h"
 #include "runtime/tensor_map.h"
 
@@ -60,7 +61,7 @@ class Launcher {
   Spec spec_;
   Plan plan_;
   Prepared prepared_;
-  int key_parts_ = 1;
+  LaunchGrid grid_;
   cuda::TensorMap q_map_{}, k_map_{}, k_scale_map_{};
 };
 

@@ -19,7 +19,7 @@ TensorMapParams q_map_params(const Spec& spec, const Plan& plan, std::uint64_t q
   const auto heads = static_cast<std::uint64_t>(spec.num_heads);
   const auto tokens = static_cast<std::uint64_t>(num_tokens);
   const auto box_heads = static_cast<std::uint32_t>(plan.padded_heads);
-  const auto box_tokens = static_cast<std::uint32_t>(plan.tokens_per_block / plan.column_groups);
+  const auto box_tokens = static_cast<std::uint32_t>(plan.tokens_per_box);
   const std::uint64_t head_bytes = depth;
   const std::uint64_t token_bytes = heads * depth;
 
@@ -28,10 +28,19 @@ TensorMapParams q_map_params(const Spec& spec, const Plan& plan, std::uint64_t q
     map.dims = {depth, tokens, heads};
     map.strides = {token_bytes, head_bytes};
     map.box = {depth, box_tokens, box_heads};
-  } else {
+  } else if (plan.column_order == ColumnOrder::token_major) {
     map.dims = {depth, heads, tokens};
     map.strides = {head_bytes, token_bytes};
     map.box = {depth, box_heads, box_tokens};
+  } else if (heads % 2 == 0) {
+    map.rank = 4;
+    map.dims = {depth, 2, tokens, heads / 2};
+    map.strides = {head_bytes, token_bytes, 2 * head_bytes};
+    map.box = {depth, 2, box_tokens, box_heads / 2};
+  } else {  // the head after the last must not be another token's: one box a pair
+    map.dims = {depth, heads, tokens};
+    map.strides = {head_bytes, token_bytes};
+    map.box = {depth, 2, box_tokens};
   }
   return map;
 }

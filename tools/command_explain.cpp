@@ -31,12 +31,13 @@ Result<ExitCode> run_explain(Session& session, const SpecOptions& options) {
     const LowerBound bound = lower_bound(*spec, *options.num_tokens, *options.num_keys);
     const auto as_int = [](std::int64_t n) { return static_cast<int>(std::min<std::int64_t>(n, INT32_MAX)); };
     const ProblemSize size{as_int(*options.num_tokens), as_int(*options.num_keys)};
-    const int parts = key_splits(*plan, size, bound.num_sms);
-    launch["key_parts"] = parts;
+    const LaunchGrid grid = launch_grid(*plan, size, bound.num_sms);
+    launch["grid"] = {grid.x, grid.y};
     output.line();
-    output.line(fmt::format("grid       {} token block(s) x {} key part(s) on the {} SMs of one {}",
-                            (size.num_tokens + plan->tokens_per_block - 1) / plan->tokens_per_block, parts, bound.num_sms,
-                            bound.device));
+    output.line(plan->persistent ? fmt::format("grid       {} CTA(s), which share out the key tiles, on the {} SMs of one {}",
+                                               grid.x, bound.num_sms, bound.device)
+                                 : fmt::format("grid       {} token block(s) x {} key part(s) on the {} SMs of one {}",
+                                               grid.x, grid.y, bound.num_sms, bound.device));
     output.line(describe(bound));
     output.set("lower_bound_us", {{"device", bound.device}, {"tensor", bound.tensor}, {"fold", bound.fold},
                                   {"memory", bound.memory}});

@@ -8,12 +8,12 @@
 //   warps 0-3: math. warp 4: issues the MMAs, owns tensor memory. warp 5: TMA. warps 6, 7: fill.
 #include "sm100/q_resident_plan.cuh"
 #include "common/arguments.cuh"
+#include "common/block_ranges.cuh"
 #include "common/mbarrier.cuh"
 #include "common/row_fold.cuh"
 #include "common/tma.cuh"
-#include "common/visible_range.cuh"
 #if FILL_NEGATIVE_INFINITY
-#include "common/fill.cuh"
+#include "common/fill_block.cuh"
 #endif
 #include "sm100/load_rows.cuh"
 #include "sm100/tcgen05.cuh"

@@ -8,12 +8,12 @@
 //   warps 0-3: math. warp 4: issues the MMAs, owns tensor memory. warp 5: TMA. warps 6, 7: fill.
 #include "sm100/seed_plan.cuh"
 #include "common/arguments.cuh"
+#include "common/block_ranges.cuh"
 #include "common/mbarrier.cuh"
-#include "common/quad_fold.cuh"
+#include "sm100/quad_fold.cuh"
 #include "common/tma.cuh"
-#include "common/visible_range.cuh"
 #if FILL_NEGATIVE_INFINITY
-#include "common/fill.cuh"
+#include "common/fill_block.cuh"
 #endif
 #include "sm100/load_quads.cuh"
 #include "sm100/tcgen05.cuh"

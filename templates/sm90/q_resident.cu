@@ -1,24 +1,43 @@
-// Scores of a block of tokens against a stream of keys, on Hopper.
+// Scores of blocks of tokens against streams of keys, on Hopper.
 //
-// S^T = K Q^T: a tile of 64 keys is the M side, 128 (head, token) columns are the N side, so the
-// head sum runs over the columns of a row. Q of the whole block stays in shared memory as
-// COLUMN_GROUPS tiles of 128 columns, one for each math warpgroup; keys stream through a TMA ring
-// that all of them read. The math warpgroups are not ordered among each other: while one folds a
-// tile, the tensor core works on the next tile or on the columns of the others.
+// S^T = K Q^T: a tile of 64 keys is the M side, 512 (token, head) columns are the N side, 128 of them
+// an MMA. Q of a token block stays in shared memory while the block's keys stream through a TMA ring
+// that all math warpgroups read. Each of them owns 128 * ACCUMULATORS columns, laid out so that a
+// lane folds whole tokens (lane_fold.cuh). No order is kept among the warpgroups: while one folds, the
+// tensor core works for another, or on the second accumulator of the same one.
+//
+// One CTA stays on each SM for an equal share of all key tiles (work_schedule.cuh). The scheduler warp
+// walks through it, a token block at a time; Q and q_scale of the next block are fetched while the math
+// warpgroups are still at the one before.
 #include "sm90/q_resident_plan.cuh"
 #include "common/arguments.cuh"
 #include "common/mbarrier.cuh"
-#include "common/quad_fold.cuh"
-#include "common/tma.cuh"
 #include "common/visible_range.cuh"
+#include "common/work_schedule.cuh"
 #if FILL_NEGATIVE_INFINITY
-#include "common/fill.cuh"
+#include "common/fill_grid.cuh"
 #endif
+#include "sm90/lane_fold.cuh"
+#include "sm90/tma_boxes.cuh"
 #include "sm90/wgmma.cuh"
 
-constexpr int GROUP_BYTES = 128 * DEPTH;
+constexpr int COLUMNS = 512;
+constexpr int Q_BYTES = COLUMNS * DEPTH;
+constexpr int WARPGROUP_COLUMNS = 128 * ACCUMULATORS;
 constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
-constexpr int PRODUCER_WARP = 4 * COLUMN_GROUPS;
+constexpr int MATH_WARPS = 4 * COLUMNS / WARPGROUP_COLUMNS;
+constexpr int TMA_WARP = MATH_WARPS;
+constexpr int SCHEDULER_WARP = MATH_WARPS + 1;
+constexpr int WEIGHTS_WARP = MATH_WARPS + 2;
+
+// What the math warps need of a token block besides Q, double-buffered like it. Work and ranges are the
+// scheduler's.
+struct Block {
+  Work work;
+  VisibleRange ranges[TOKENS_PER_BLOCK];
+  alignas(16) float weights[TOKENS_PER_BLOCK * WEIGHT_STRIDE];
+};
+static_assert(2 * sizeof(Block) <= UNITS_OFFSET - BLOCKS_OFFSET, "the plan reserves two blocks");
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
 KERNEL_NAME(
@@ -27,90 +46,213 @@ KERNEL_NAME(
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 q_tiles = shared_address(shared + Q_OFFSET);
   const u32 key_ring = shared_address(shared + KEYS_OFFSET);
-  float* const staged_weights = reinterpret_cast<float*>(shared + WEIGHTS_OFFSET);
-  VisibleRange* const ranges = reinterpret_cast<VisibleRange*>(shared + RANGES_OFFSET);
+  Block* const blocks = reinterpret_cast<Block*>(shared + BLOCKS_OFFSET);
+  u32* const tiles_of_unit = reinterpret_cast<u32*>(shared + UNITS_OFFSET);
   const u32 key_full = shared_address(shared + BARRIERS_OFFSET);  // [KEY_STAGES]: TMA has written the stage
   const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: every math warp is done with it
-  const u32 q_full = key_empty + 8 * KEY_STAGES;                  // all Q tiles have landed
-
-  // The last tokens of a causal batch see the most keys: they start first.
-  const int first_token = (gridDim.x - 1 - blockIdx.x) * TOKENS_PER_BLOCK;
+  const u32 work_full = key_empty + 8 * KEY_STAGES;               // [2]: work and ranges are written
+  const u32 weights_full = work_full + 16;                        // [2]: weights are written
+  const u32 q_full = weights_full + 16;                           // [2]: Q has landed
+  const u32 block_empty = q_full + 16;                            // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (threadIdx.x == 0) {
 #pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);
-      mbarrier_init(key_empty + 8 * stage, 4 * COLUMN_GROUPS);
+      mbarrier_init(key_empty + 8 * stage, MATH_WARPS);
     }
-    mbarrier_init(q_full, 1);
+#pragma unroll 1
+    for (int stage = 0; stage < 2; ++stage) {
+      mbarrier_init(work_full + 8 * stage, 1);
+      mbarrier_init(weights_full + 8 * stage, 1);
+      mbarrier_init(q_full + 8 * stage, 1);
+      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
+    }
     mbarrier_init_fence();
   }
-  find_visible_ranges(ranges, first_token, args);
-  stage_weights(staged_weights, first_token, args);
+  count_tiles(tiles_of_unit, warp, args);
   __syncthreads();
-  const KeyTiles tiles = key_tiles_of_block(covering_range(ranges, TOKENS_PER_BLOCK));
 
-  if (warp >= PRODUCER_WARP) {
+  if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
-    if (warp == PRODUCER_WARP) {
-      if (tiles.count > 0 && elect_one()) {
-        prefetch_tensor_map(k_map);
-        const int num_groups = min(COLUMN_GROUPS, (args.num_tokens - first_token + TOKENS_PER_GROUP - 1) / TOKENS_PER_GROUP);
-        mbarrier_arrive_expect_bytes(q_full, num_groups * GROUP_BYTES);
+    if (warp == TMA_WARP) {
+      if (elect_one()) {
+        const u64 keep = keep_in_l2();  // keys are read again by every token block, scores are not
+        RingCursor ring, block;
 #pragma unroll 1
-        for (int group = 0; group < num_groups; ++group) {
-          tma_load_3d(q_tiles + group * GROUP_BYTES, q_map, q_full, 0, first_token + group * TOKENS_PER_GROUP, 0);
-        }
-        RingCursor ring;
+        while (true) {
+          mbarrier_wait(work_full + 8 * block.stage, block.parity);
+          const Work work = blocks[block.stage].work;
+          mbarrier_arrive(block_empty + 8 * block.stage);
+          if (work.num_tiles == 0) break;
+          const u32 q_barrier = q_full + 8 * block.stage;
+          mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
+          u32 q_tile = q_tiles + block.stage * Q_BYTES;
 #pragma unroll 1
-        for (int i = 0; i < tiles.count; ++i) {
-          mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
-          const u32 full = key_full + 8 * ring.stage;
-          mbarrier_arrive_expect_bytes(full, TILE_BYTES);
-          tma_load_2d(key_ring + ring.stage * TILE_BYTES, k_map, full, 0, (tiles.first + i) * TILE_KEYS);
-          ring.advance(KEY_STAGES);
+          for (int token = 0; token < TOKENS_PER_BLOCK; token += TOKENS_PER_BOX) {
+#if HEADS_ARE_EVEN
+            tma_load_4d(q_tile, q_map, q_barrier, 0, 0, work.first_token + token, 0);
+            q_tile += PADDED_HEADS * TOKENS_PER_BOX * DEPTH;
+#else
+#pragma unroll 1
+            for (int head = 0; head < PADDED_HEADS; head += 2) {
+              tma_load_3d(q_tile, q_map, q_barrier, 0, head, work.first_token + token);
+              q_tile += 2 * TOKENS_PER_BOX * DEPTH;
+            }
+#endif
+          }
+          int key = work.first_tile * TILE_KEYS;
+#pragma unroll 1
+          for (int i = 0; i < work.num_tiles; ++i) {
+            mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
+            const u32 full = key_full + 8 * ring.stage;
+            mbarrier_arrive_expect_bytes(full, TILE_BYTES);
+            tma_load_2d_hinted(key_ring + ring.stage * TILE_BYTES, k_map, full, 0, key, keep);
+            key += TILE_KEYS;
+            ring.advance(KEY_STAGES);
+          }
+          block.advance(2);
         }
+      }
+    } else if (warp == SCHEDULER_WARP) {
+      const int lane = lane_index();
+      TileShare share = tile_share(tiles_of_unit, args);
+      RingCursor block;
+#pragma unroll 1
+      for (int first_token = share.first_token; share.position < share.end; first_token += TOKENS_PER_BLOCK) {
+        VisibleRange ranges[LANE_TOKENS_OF_BLOCK];
+        int begin = 0x7fffffff;
+        int end = 0;
+#pragma unroll
+        for (int i = 0; i < LANE_TOKENS_OF_BLOCK; ++i) {
+          const int token = first_token + lane + 32 * i;
+          ranges[i] = lane < TOKENS_PER_BLOCK && token < args.num_tokens ? visible_range(token, args) : VisibleRange{0, 0};
+          if (ranges[i].begin >= ranges[i].end) continue;
+          begin = min(begin, ranges[i].begin);
+          end = max(end, ranges[i].end);
+        }
+        begin = __reduce_min_sync(0xffffffff, begin);
+        end = __reduce_max_sync(0xffffffff, end);
+        const Work work = take_share(share, first_token, begin, end);
+        if (work.num_tiles == 0) continue;
+
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        Block& next = blocks[block.stage];
+#pragma unroll
+        for (int i = 0; i < LANE_TOKENS_OF_BLOCK; ++i) {
+          if (lane < TOKENS_PER_BLOCK) next.ranges[lane + 32 * i] = ranges[i];
+        }
+        if (lane == 0) next.work = work;
+        __syncwarp();
+        if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+        block.advance(2);
+      }
+      mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+      if (lane == 0) {
+        blocks[block.stage].work = {0, 0, 0, 0};
+        mbarrier_arrive(work_full + 8 * block.stage);
+      }
+    } else if (warp == WEIGHTS_WARP) {
+      const int lane = lane_index();
+      RingCursor block;
+#pragma unroll 1
+      while (true) {
+        mbarrier_wait(work_full + 8 * block.stage, block.parity);
+        const Work work = blocks[block.stage].work;
+        if (work.num_tiles == 0) break;
+        stage_token_weights(blocks[block.stage].weights, work.first_token, args);
+        __syncwarp();
+        if (lane == 0) {
+          mbarrier_arrive(weights_full + 8 * block.stage);
+          mbarrier_arrive(block_empty + 8 * block.stage);
+        }
+        block.advance(2);
       }
     }
 #if FILL_NEGATIVE_INFINITY
     else {
-      fill_hidden_slots(ranges, first_token, warp - PRODUCER_WARP - 1, 3, args);
+      // The last warp, which has nothing else to do.
+      fill_rows_of_grid(blockIdx.x, gridDim.x, args);
     }
 #endif
     return;
   }
 
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
-  const int group = warp / 4;
-  const int group_token = first_token + group * TOKENS_PER_GROUP;
-  const VisibleRange* const group_ranges = ranges + group * TOKENS_PER_GROUP;
-  const VisibleRange group_keys = covering_range(group_ranges, TOKENS_PER_GROUP);
-  const u64 q_descriptor = wgmma_descriptor(q_tiles + group * GROUP_BYTES);
-
-  float weight[32];
-  load_quad_weights(weight, staged_weights + 128 * group, lane_index());
-
-  if (tiles.count > 0) mbarrier_wait(q_full, 0);
-  RingCursor ring;
+  const int lane = lane_index();
+  const int quad_lane = lane % 4;
+  const int warpgroup = warp / 4;
+  const int lane_token = warpgroup * TOKENS_PER_WARPGROUP + quad_lane % TOKENS_PER_BOX;  // the lane's first one
+  RingCursor ring, block;
 #pragma unroll 1
-  for (int i = 0; i < tiles.count; ++i) {
-    const int tile_key = (tiles.first + i) * TILE_KEYS;
-    const bool tile_is_seen = tile_key < group_keys.end && tile_key + TILE_KEYS > group_keys.begin;
-    mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
-    if (tile_is_seen) {
-      const int warp_key = tile_key + 16 * (warp % 4);
-      float k_scale[2];
-      load_quad_k_scale(k_scale, lane_index(), warp_key, args);
-      float dot[64];
+  while (true) {
+    mbarrier_wait(work_full + 8 * block.stage, block.parity);
+    const Block& current = blocks[block.stage];
+    const Work work = current.work;
+    if (work.num_tiles == 0) break;
+    const VisibleRange* const ranges = current.ranges + lane_token;
+#if LANE_TOKENS <= 2
+    VisibleRange visible[LANE_TOKENS];
+#pragma unroll
+    for (int i = 0; i < LANE_TOKENS; ++i) visible[i] = ranges[i * TOKENS_PER_BOX];
+#endif
+    mbarrier_wait(weights_full + 8 * block.stage, block.parity);
+    float weight[LANE_WEIGHTS];
+    load_lane_weights(weight, current.weights + lane_token * WEIGHT_STRIDE, quad_lane);
+    const u64 q_descriptor = wgmma_descriptor(q_tiles + block.stage * Q_BYTES + warpgroup * WARPGROUP_COLUMNS * DEPTH);
+    mbarrier_wait(q_full + 8 * block.stage, block.parity);
+
+    int key = work.first_tile * TILE_KEYS + 16 * (warp % 4) + lane / 4;  // and key + 8
+    const float* scale = args.k_scale + key;
+    ScoreElement* slot = args.scores + (work.first_token + lane_token) * args.row_stride + key;
+#pragma unroll 1
+    for (int i = 0; i < work.num_tiles; ++i) {
+      float k_scale[2];  // read here, used after the MMA
+      k_scale[0] = key < args.num_keys ? scale[0] : 0.0f;
+      k_scale[1] = key + 8 < args.num_keys ? scale[8] : 0.0f;
+      mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
       const u64 key_descriptor = wgmma_descriptor(key_ring + ring.stage * TILE_BYTES);
-      wgmma_tile(dot, key_descriptor, q_descriptor);
-      const int lane = lane_index();  // read again in every tile: no register holds it during the MMA
+#if ACCUMULATORS == 2
+      float sum[2][2] = {};
+      float dot[2][64];
+      wgmma_fence();
+      wgmma_start(dot[0], key_descriptor, q_descriptor);
+      wgmma_start(dot[1], key_descriptor, q_descriptor + (128 * DEPTH >> 4));
+      wgmma_wait<1>(dot[0]);
+      fold_heads<32>(sum, dot[0], weight);
+      wgmma_wait<0>(dot[1]);
       if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
-      fold_quad(dot, weight, k_scale, lane, warp_key, group_token, group_ranges, args);
-    } else if (lane_index() == 0) {
-      mbarrier_arrive(key_empty + 8 * ring.stage);
+      fold_heads<32>(sum, dot[1], weight + 32);
+      store_rows(slot, sum, k_scale, key, visible[0], quad_lane);
+#else
+      float dot[64];
+      wgmma_fence();
+      wgmma_start(dot, key_descriptor, q_descriptor);
+      wgmma_wait<0>(dot);
+      if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
+      ScoreElement* token_slot = slot;
+#pragma unroll
+      for (int j = 0; j < LANE_TOKENS; ++j) {
+        float sum[2][2] = {};
+        fold_heads<TOKEN_WEIGHTS>(sum, dot + 2 * TOKEN_WEIGHTS * j, weight + TOKEN_WEIGHTS * j);
+#if LANE_TOKENS <= 2
+        store_rows(token_slot, sum, k_scale, key, visible[j], quad_lane);
+#else
+        int token = j * TOKENS_PER_BOX;
+        asm volatile("" : "+r"(token));  // else ranges and addresses stay in registers across tiles, and spill
+        store_rows(token_slot, sum, k_scale, key, ranges[token], quad_lane);
+#endif
+        token_slot += TOKENS_PER_BOX * args.row_stride;
+      }
+#endif
+      key += TILE_KEYS;
+      scale += TILE_KEYS;
+      slot += TILE_KEYS;
+      ring.advance(KEY_STAGES);
     }
-    ring.advance(KEY_STAGES);
+    __syncwarp();
+    if (lane == 0) mbarrier_arrive(block_empty + 8 * block.stage);
+    block.advance(2);
   }
 }

@@ -7,22 +7,25 @@
 #define SCORE_BF16 0
 #define FILL_NEGATIVE_INFINITY 1
 #define K_SCALE_BY_TMA 0
-#define TOKENS_PER_GROUP 2
+#define HEADS_ARE_EVEN 1
+#define TOKENS_PER_BOX 4
+#define ACCUMULATORS 2
+#define LANE_TOKENS 1
 #define DEPTH 128
 
 constexpr int NUM_HEADS = 64;
 constexpr int PADDED_HEADS = 64;
-constexpr int COLUMN_GROUPS = 4;
-constexpr int TOKENS_PER_BLOCK = COLUMN_GROUPS * TOKENS_PER_GROUP;
+constexpr int TOKENS_PER_WARPGROUP = 4;
+constexpr int TOKENS_PER_BLOCK = 8;
 constexpr int TILE_KEYS = 64;
 constexpr int KEY_STAGES = 8;
-constexpr int NUM_THREADS = 640;
+constexpr int NUM_THREADS = 384;
 constexpr int CTAS_PER_SM = 1;
-constexpr int MATH_REGISTERS = 112;
-constexpr int PRODUCER_REGISTERS = 32;
+constexpr int MATH_REGISTERS = 232;
+constexpr int PRODUCER_REGISTERS = 40;
 
 constexpr int Q_OFFSET = 0;
-constexpr int KEYS_OFFSET = 65536;
-constexpr int WEIGHTS_OFFSET = 131072;
-constexpr int RANGES_OFFSET = 133120;
-constexpr int BARRIERS_OFFSET = 133184;
+constexpr int KEYS_OFFSET = 131072;
+constexpr int BLOCKS_OFFSET = 196608;
+constexpr int UNITS_OFFSET = 201120;
+constexpr int BARRIERS_OFFSET = 202144;

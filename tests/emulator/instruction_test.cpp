@@ -49,6 +49,9 @@ TEST_CASE("Shifts clamp, fields and permutes follow their definitions") {
   CHECK(result("mov.u32 %r2, 0xF0; mov.u32 %r3, 0xCC; mov.u32 %r4, 0xAA; lop3.b32 %r1, %r2, %r3, %r4, 0x96;") == (0xF0 ^ 0xCC ^ 0xAA));
   CHECK(result("mov.u32 %r2, 0x00010000; clz.b32 %r1, %r2;") == 15);
   CHECK(result("mov.u32 %r2, 0x00010000; bfind.u32 %r1, %r2;") == 16);
+  CHECK(result("mov.u32 %r2, 0x00010000; bfind.shiftamt.u32 %r1, %r2;") == 15);
+  CHECK(result("mov.u32 %r2, 0; bfind.shiftamt.u32 %r1, %r2;") == 0xFFFFFFFF);
+  CHECK(result("mov.u32 %r2, 0xFFFFFF00; bfind.shiftamt.s32 %r1, %r2;") == 24);
 }
 
 TEST_CASE("f32 rounding, max and packed pairs") {

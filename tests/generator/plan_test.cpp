@@ -58,7 +58,7 @@ TEST_CASE("an illegal plan is refused with the limit it breaks") {
       {"tensor memory columns", Arch::sm_100a, [](Plan& plan) { plan.tensor_memory_columns = 512; }},
       {"past its 128 tensor memory columns", Arch::sm_100a, [](Plan& plan) { plan.tensor_memory_columns = 128; }},
       {"tensor memory columns", Arch::sm_90a, [](Plan& plan) { plan.tensor_memory_columns = 256; }},
-      {"registers from a pool", Arch::sm_90a, [](Plan& plan) { plan.roles[0].registers = 120; }},
+      {"registers from a pool", Arch::sm_90a, [](Plan& plan) { plan.roles[0].registers = 240; }},
       {"registers from a pool", Arch::sm_100a, [](Plan& plan) { plan.ctas_per_sm = 3; plan.tensor_memory_columns = 0; plan.tensor_memory.clear(); plan.shared.clear(); }},
       {"inside a warpgroup", Arch::sm_100a, [](Plan& plan) { plan.roles[2].registers = 40; }},
       {"multiples of 8", Arch::sm_90a, [](Plan& plan) { plan.roles[0].registers = 108; }},

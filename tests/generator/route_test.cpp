@@ -6,13 +6,15 @@ using namespace mlaindex;
 
 namespace {
 
-Plan plan_of(int num_heads) {
+Plan plan_of(Arch arch, int num_heads) {
   Spec spec;
+  spec.arch = arch;
   spec.num_heads = num_heads;
   return route(spec).value();
 }
 
 constexpr int h200_sms = 132;
+constexpr int b200_sms = 148;
 
 }  // namespace
 
@@ -25,21 +27,34 @@ TEST_CASE("the default plan of an arch is its first") {
 }
 
 TEST_CASE("keys are split when the token blocks underfill the machine, and only then") {
-  const Plan plan = plan_of(64);  // 8 tokens a block, 64 keys a tile
-  CHECK(key_splits(plan, {8 * h200_sms, 65536}, h200_sms) == 1);
-  const int one_block = key_splits(plan, {1, 65536}, h200_sms);
-  CHECK(one_block >= h200_sms / 2);
-  CHECK(one_block <= 1024);  // never more parts than tiles
-  CHECK(key_splits(plan, {1, 64}, h200_sms) == 1);
-  CHECK(key_splits(plan, {1, 65}, h200_sms) <= 2);
+  const Plan plan = plan_of(Arch::sm_100a, 64);  // 2 tokens a block, 128 keys a tile, 2 CTAs an SM
+  CHECK(launch_grid(plan, {4 * b200_sms, 65536}, b200_sms).y == 1);
+  const LaunchGrid one_block = launch_grid(plan, {1, 65536}, b200_sms);
+  CHECK(one_block.x == 1);
+  CHECK(one_block.y >= b200_sms);
+  CHECK(one_block.y <= 512);  // never more parts than tiles
+  CHECK(launch_grid(plan, {1, 128}, b200_sms).y == 1);
+  CHECK(launch_grid(plan, {1, 129}, b200_sms).y <= 2);
+}
+
+TEST_CASE("a persistent plan fills the machine, with no CTA that cannot have a tile") {
+  const Plan plan = plan_of(Arch::sm_90a, 64);  // 8 tokens a block, 64 keys a tile
+  CHECK(launch_grid(plan, {2048, 65536}, h200_sms).x == h200_sms);
+  CHECK(launch_grid(plan, {9, 129}, h200_sms).x == 2 * 3);
+  CHECK(launch_grid(plan, {9, 129}, h200_sms).y == 1);
 }
 
 TEST_CASE("nothing to do and absurd sizes give a legal answer") {
-  const Plan plan = plan_of(4);
-  CHECK(key_splits(plan, {0, 0}, h200_sms) == 1);
-  CHECK(key_splits(plan, {1, 0}, h200_sms) == 1);
-  CHECK(key_splits(plan, {2147483647, 2147483647}, h200_sms) == 1);
-  const int most = key_splits(plan, {1, 2147483647}, 1 << 20);
-  CHECK(most >= 1);
-  CHECK(most <= 65535);  // the grid's limit
+  for (Arch arch : all_archs) {
+    const Plan plan = plan_of(arch, 4);
+    for (const ProblemSize& size : {ProblemSize{0, 0}, {1, 0}, {2147483647, 2147483647}, {1, 2147483647}}) {
+      for (int sms : {0, 1, h200_sms, 1 << 20}) {
+        const LaunchGrid grid = launch_grid(plan, size, sms);
+        CHECK(grid.x >= 1);
+        CHECK(grid.y >= 1);
+        CHECK(grid.y <= 65535);  // the grid's limit
+      }
+    }
+    CHECK(launch_grid(plan, {2147483647, 2147483647}, h200_sms).y == 1);
+  }
 }

@@ -42,8 +42,8 @@ TEST_CASE("sm_100a kernels are made of tcgen05, TMA and mbarriers") {
 TEST_CASE("sm_90a kernels are made of wgmma, TMA and mbarriers") {
   const std::string ptx = ptx_of(Arch::sm_90a, "q_resident");
   CHECK_THAT(ptx, Contains(".target sm_90a"));
-  CHECK(count(ptx, "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3") == 4);
-  for (const char* part : {"wgmma.fence.", "wgmma.commit_group.", "wgmma.wait_group.", "cp.async.bulk.tensor.3d.",
+  CHECK(count(ptx, "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3") == 8);
+  for (const char* part : {"wgmma.fence.", "wgmma.commit_group.", "wgmma.wait_group.", "cp.async.bulk.tensor.4d.",
                            "cp.async.bulk.tensor.2d.", "mbarrier.init.", "setmaxnreg.inc.", "setmaxnreg.dec."}) {
     CHECK_THAT(ptx, Contains(part));
   }

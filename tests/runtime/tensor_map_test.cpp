@@ -10,9 +10,7 @@ struct Case {
   const char* plan;
 };
 
-const Case cases[] = {{{.arch = Arch::sm_90a, .num_heads = 64}, "q_resident"},
-                      {{.arch = Arch::sm_90a, .num_heads = 12, .depth = 32}, "q_resident"},
-                      {{.arch = Arch::sm_100a, .num_heads = 1, .depth = 64}, "q_resident"},
+const Case cases[] = {{{.arch = Arch::sm_100a, .num_heads = 1, .depth = 64}, "q_resident"},
                       {{.arch = Arch::sm_100a, .num_heads = 128}, "seed"}};
 
 }  // namespace
@@ -34,6 +32,31 @@ TEST_CASE("a box of q is one 128-row operand tile, and reaches every head and to
     CHECK(map.strides[head - 1] == static_cast<std::uint64_t>(spec.depth));
     CHECK(map.box[head] == static_cast<std::uint32_t>(plan->padded_heads));
     CHECK(static_cast<int>(map.box[token]) * plan->column_groups == plan->tokens_per_block);
+  }
+}
+
+TEST_CASE("boxes of head pairs: an even number of heads in one box, an odd one a box a pair", "[tensor_map]") {
+  for (const int num_heads : {1, 2, 12, 31, 64, 65, 127, 128}) {
+    INFO(num_heads);
+    const Spec spec{.arch = Arch::sm_90a, .num_heads = num_heads};
+    const auto plan = make_plan(spec, "q_resident");
+    REQUIRE(plan.ok());
+    const TensorMapParams map = q_map_params(spec, *plan, 0x1000, 77);
+    CHECK(validate(map).ok());
+    const auto tokens = static_cast<std::uint32_t>(num_heads > 64 ? 2 : 4);
+    const auto heads = static_cast<std::uint64_t>(num_heads);
+    const auto padded = static_cast<std::uint32_t>(plan->padded_heads);
+    if (num_heads % 2 == 0) {
+      CHECK(map.rank == 4);
+      CHECK(map.dims == std::array<std::uint64_t, 5>{128, 2, 77, heads / 2, 0});
+      CHECK(map.strides == std::array<std::uint64_t, 4>{128, 128 * heads, 256, 0});
+      CHECK(map.box == std::array<std::uint32_t, 5>{128, 2, tokens, padded / 2, 0});
+    } else {
+      CHECK(map.rank == 3);
+      CHECK(map.dims == std::array<std::uint64_t, 5>{128, heads, 77, 0, 0});
+      CHECK(map.strides == std::array<std::uint64_t, 4>{128, 128 * heads, 0, 0});
+      CHECK(map.box == std::array<std::uint32_t, 5>{128, 2, tokens, 0, 0});
+    }
   }
 }
 

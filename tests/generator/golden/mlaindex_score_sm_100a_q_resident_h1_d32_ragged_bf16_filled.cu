@@ -6,7 +6,7 @@
 //
 // tile       128 keys x 128 columns, 32 bytes deep: 1 MMA step(s) of 128 x 128 x 32
 // columns    32 token(s) x 4 heads (1 and 3 of zero weight), tokens outermost
-// block      32 token(s) a CTA in 1 group(s) of columns; grid: token blocks x key parts
+// block      32 token(s) in 1 group(s) of columns; grid: token blocks x key parts
 // ring       5 stages of 128 keys; k_scale travels with the keys
 // threads    256 a CTA, 2 CTA(s) an SM, 128 registers at entry
 //            warps 0-3    208 registers  math: fold, store
@@ -14,7 +14,7 @@
 //            warp 5        48 registers  TMA producer
 //            warps 6-7     48 registers  -inf fill
 // shared     28668 bytes of 232448
-//                 0 +4096   q: 1 tile(s) of 128 columns x 32 bytes, swizzled
+//                 0 +4096   q: 128 columns x 32 bytes, swizzled
 //              4096 +20480  keys: 5 stages of 128 keys x 32 bytes, swizzled
 //             24576 +3200   k_scale: 5 stages of 132 f32
 //             27776 +512    weights: half of q_scale, by column
@@ -117,6 +117,86 @@ struct ScoreArguments {
 };
 static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has the same layout");
 
+// common/visible_range.cuh -----------------------------------------------------------------
+// Which keys a token sees: [begin, end), clamped to the keys that exist and to the width of the
+// output. An empty range is [0, 0).
+
+struct VisibleRange {
+  int begin;
+  int end;
+};
+
+__device__ __forceinline__ VisibleRange clamped_range(long long begin, long long end, const ScoreArguments& args) {
+  const long long last = args.num_keys < args.num_columns ? args.num_keys : args.num_columns;
+  begin = begin < 0 ? 0 : begin;
+  end = end > last ? last : end;
+  if (begin >= end) return {0, 0};
+  return {static_cast<int>(begin), static_cast<int>(end)};
+}
+
+// The token belongs to the last request whose queries start at or before it. Offsets are read by
+// bisection, so the time is bounded whatever they hold.
+__device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
+  int low = 0;
+  int high = args.num_requests;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (args.query_offsets[middle] <= token) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const int request = low - 1;
+  if (request < 0 || token >= args.query_offsets[request + 1]) return {0, 0};
+  const long long first_key = args.key_offsets[request];
+  long long count = args.key_offsets[request + 1] - first_key;
+  return clamped_range(first_key, first_key + count, args);
+}
+
+// common/block_ranges.cuh ------------------------------------------------------------------
+// The visible ranges of a CTA's own block of tokens, and the key tiles that they need.
+
+// Thread t of the CTA finds the range of token first_token + t; tokens past the last are empty.
+// A CTA barrier must follow.
+__device__ __forceinline__ void find_visible_ranges(VisibleRange* ranges, int first_token, const ScoreArguments& args) {
+  const int token = first_token + threadIdx.x;
+  if (threadIdx.x < TOKENS_PER_BLOCK) {
+    ranges[threadIdx.x] = token < args.num_tokens ? visible_range(token, args) : VisibleRange{0, 0};
+  }
+}
+
+// The smallest range that covers count ranges, found by a whole warp. Empty: begin > end.
+__device__ __forceinline__ VisibleRange covering_range(const VisibleRange* ranges, int count) {
+  int begin = 0x7fffffff;
+  int end = 0;
+#pragma unroll 1
+  for (int i = lane_index(); i < count; i += 32) {
+    const VisibleRange range = ranges[i];
+    if (range.begin < range.end) {
+      begin = min(begin, range.begin);
+      end = max(end, range.end);
+    }
+  }
+  return {__reduce_min_sync(0xffffffff, begin), __reduce_max_sync(0xffffffff, end)};
+}
+
+// The key tiles of this CTA: its share, by blockIdx.y, of the tiles that its tokens see.
+struct KeyTiles {
+  int first;
+  int count;
+};
+
+__device__ __forceinline__ KeyTiles key_tiles_of_block(VisibleRange range) {
+  if (range.begin >= range.end) return {0, 0};
+  const int first = range.begin / TILE_KEYS;
+  const int last = (range.end - 1) / TILE_KEYS + 1;
+  const int share = (last - first + gridDim.y - 1) / gridDim.y;
+  const long long mine = first + static_cast<long long>(share) * blockIdx.y;
+  if (mine >= last) return {0, 0};
+  return {static_cast<int>(mine), min(share, last - static_cast<int>(mine))};
+}
+
 // common/mbarrier.cuh ----------------------------------------------------------------------
 // Barriers in shared memory that count arrivals and bytes. A waiter names the parity of the phase
 // it waits for; the first phase has parity 0, so a wait for parity 1 on a fresh barrier passes.
@@ -163,91 +243,17 @@ struct RingCursor {
   }
 };
 
-// common/visible_range.cuh -----------------------------------------------------------------
-// Which keys a token sees: [begin, end), clamped to the keys that exist and to the width of the
-// output. An empty range is [0, 0).
-
-struct VisibleRange {
-  int begin;
-  int end;
-};
-
-__device__ __forceinline__ VisibleRange clamped_range(long long begin, long long end, const ScoreArguments& args) {
-  const long long last = args.num_keys < args.num_columns ? args.num_keys : args.num_columns;
-  begin = begin < 0 ? 0 : begin;
-  end = end > last ? last : end;
-  if (begin >= end) return {0, 0};
-  return {static_cast<int>(begin), static_cast<int>(end)};
-}
-
-// The token belongs to the last request whose queries start at or before it. Offsets are read by
-// bisection, so the time is bounded whatever they hold.
-__device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
-  int low = 0;
-  int high = args.num_requests;
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (args.query_offsets[middle] <= token) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  const int request = low - 1;
-  if (request < 0 || token >= args.query_offsets[request + 1]) return {0, 0};
-  const long long first_key = args.key_offsets[request];
-  long long count = args.key_offsets[request + 1] - first_key;
-  return clamped_range(first_key, first_key + count, args);
-}
-
-// Thread t of the CTA finds the range of token first_token + t; tokens past the last are empty.
-// A CTA barrier must follow.
-__device__ __forceinline__ void find_visible_ranges(VisibleRange* ranges, int first_token, const ScoreArguments& args) {
-  const int token = first_token + threadIdx.x;
-  if (threadIdx.x < TOKENS_PER_BLOCK) {
-    ranges[threadIdx.x] = token < args.num_tokens ? visible_range(token, args) : VisibleRange{0, 0};
-  }
-}
-
-// The smallest range that covers count ranges, found by a whole warp. Empty: begin > end.
-__device__ __forceinline__ VisibleRange covering_range(const VisibleRange* ranges, int count) {
-  int begin = 0x7fffffff;
-  int end = 0;
-#pragma unroll 1
-  for (int i = lane_index(); i < count; i += 32) {
-    const VisibleRange range = ranges[i];
-    if (range.begin < range.end) {
-      begin = min(begin, range.begin);
-      end = max(end, range.end);
-    }
-  }
-  return {__reduce_min_sync(0xffffffff, begin), __reduce_max_sync(0xffffffff, end)};
-}
-
-// The key tiles of this CTA: its share, by blockIdx.y, of the tiles that its tokens see.
-struct KeyTiles {
-  int first;
-  int count;
-};
-
-__device__ __forceinline__ KeyTiles key_tiles_of_block(VisibleRange range) {
-  if (range.begin >= range.end) return {0, 0};
-  const int first = range.begin / TILE_KEYS;
-  const int last = (range.end - 1) / TILE_KEYS + 1;
-  const int share = (last - first + gridDim.y - 1) / gridDim.y;
-  const long long mine = first + static_cast<long long>(share) * blockIdx.y;
-  if (mine >= last) return {0, 0};
-  return {static_cast<int>(mine), min(share, last - static_cast<int>(mine))};
-}
-
-// common/store.cuh -------------------------------------------------------------------------
-// Writing scores. A slot is written only where its token sees its key.
+// common/score_element.cuh -----------------------------------------------------------------
+// From f32 to what a slot of the output holds.
 
 __device__ __forceinline__ ScoreElement to_score(float value) {
   u16 bits;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
   return bits;
 }
+
+// common/store.cuh -------------------------------------------------------------------------
+// Writing scores. A slot is written only where its token sees its key.
 
 __device__ __forceinline__ void store_score(const ScoreArguments& args, int token, VisibleRange visible, int key,
                                             float value) {
@@ -367,9 +373,10 @@ __device__ __forceinline__ void tma_load_3d(u32 destination, const TensorMap& ma
       : "memory");
 }
 
-// common/fill.cuh --------------------------------------------------------------------------
-// Fills the slots that a token does not see with -inf, in the same launch, from warps that would
-// be idle. Visible slots are the math warps' own, so no order between the two is needed.
+// common/fill_slots.cuh --------------------------------------------------------------------
+// -inf into slots of a row. The slots that a token does not see are filled in the same launch as its
+// scores, from warps that would be idle; visible slots are the math warps' own, so no order between
+// the two is needed.
 
 constexpr u32 NEGATIVE_INFINITY_WORD = 0xff80ff80;  // two bf16
 
@@ -395,6 +402,9 @@ __device__ __forceinline__ void fill_slots(ScoreElement* row, int begin, int end
     row[slot] = 0xff80;
   }
 }
+
+// common/fill_block.cuh --------------------------------------------------------------------
+// -inf into the hidden slots of a CTA's own block of tokens.
 
 // Warp `warp` of `num_warps` fills its share of the block's rows, over this CTA's share of columns.
 __device__ __forceinline__ void fill_hidden_slots(const VisibleRange* ranges, int first_token, int warp, int num_warps,

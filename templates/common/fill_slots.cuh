@@ -1,7 +1,8 @@
-// Fills the slots that a token does not see with -inf, in the same launch, from warps that would
-// be idle. Visible slots are the math warps' own, so no order between the two is needed.
+// -inf into slots of a row. The slots that a token does not see are filled in the same launch as its
+// scores, from warps that would be idle; visible slots are the math warps' own, so no order between
+// the two is needed.
 #pragma once
-#include "common/visible_range.cuh"
+#include "common/arguments.cuh"
 
 #if SCORE_BF16
 constexpr u32 NEGATIVE_INFINITY_WORD = 0xff80ff80;  // two bf16
@@ -33,21 +34,5 @@ __device__ __forceinline__ void fill_slots(ScoreElement* row, int begin, int end
 #else
     row[slot] = __int_as_float(NEGATIVE_INFINITY_WORD);
 #endif
-  }
-}
-
-// Warp `warp` of `num_warps` fills its share of the block's rows, over this CTA's share of columns.
-__device__ __forceinline__ void fill_hidden_slots(const VisibleRange* ranges, int first_token, int warp, int num_warps,
-                                                  const ScoreArguments& args) {
-  const u32 share = (args.num_columns + gridDim.y - 1) / gridDim.y;
-  const int begin = min(share * blockIdx.y, static_cast<u32>(args.num_columns));
-  const int end = min(begin + share, static_cast<u32>(args.num_columns));
-  const int num_rows = min(TOKENS_PER_BLOCK, args.num_tokens - first_token);
-#pragma unroll 1
-  for (int i = warp; i < num_rows; i += num_warps) {
-    ScoreElement* row = args.scores + (first_token + i) * args.row_stride;
-    const VisibleRange visible = ranges[i];
-    fill_slots(row, begin, min(end, visible.begin));
-    fill_slots(row, max(begin, visible.end), end);
   }
 }
