@@ -12,7 +12,8 @@
 //            warps 0-7    232 registers  math: wgmma, fold, store
 //            warp 8        40 registers  TMA producer
 //            warp 9        40 registers  scheduler
-//            warps 10-11   40 registers  idle (no fill asked)
+//            warp 10       40 registers  q_scale
+//            warp 11       40 registers  idle (no fill asked)
 // shared     202336 bytes of 232448
 //                 0 +131072 q: 2 token blocks of 512 columns x 128 bytes, swizzled
 //            131072 +65536  keys: 8 stages of 64 keys x 128 bytes, swizzled
@@ -29,8 +30,8 @@
 // tensor core works for another, or on the second accumulator of the same one.
 //
 // One CTA stays on each SM for an equal share of all key tiles (work_schedule.cuh). The scheduler warp
-// walks through it, a token block at a time; Q, q_scale and ranges of the next block are fetched
-// while the math warpgroups are still at the one before.
+// walks through it, a token block at a time; Q and q_scale of the next block are fetched while the math
+// warpgroups are still at the one before.
 
 constexpr int NUM_HEADS = 64;
 constexpr int PADDED_HEADS = 64;
@@ -200,12 +201,13 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
 // common/work_schedule.cuh -----------------------------------------------------------------
 // An equal share of a launch's key tiles for every CTA.
 //
-// The tiles of all token blocks, one block after the other, form one sequence; CTA c takes the c-th
-// of gridDim.x equal parts of it, wherever they begin and end: scores of different keys do not depend
-// on each other. How many tiles a block has follows from the visible ranges of its tokens, which only
+// The tiles of all token blocks, one block after the other, each behind a few that stand for the cost
+// of starting on it, form one sequence; CTA c takes the c-th of gridDim.x equal parts of it, wherever
+// they begin and end: scores of different keys do not depend on each other. How many tiles a block has follows from the visible ranges of its tokens, which only
 // the device knows, so every CTA counts them first. Counts fit 32 bits: more than 2^32 tiles would
 // write more scores than a GPU has memory.
 
+constexpr u32 BLOCK_START_TILES = 2;  // what starting on a block costs, in tiles
 constexpr int SCHEDULE_UNITS = 256;  // runs of tokens whose tiles are counted together
 constexpr int LANE_TOKENS_OF_BLOCK = TOKENS_PER_BLOCK > 32 ? TOKENS_PER_BLOCK / 32 : 1;
 constexpr int WARP_TOKENS = 32 * LANE_TOKENS_OF_BLOCK;  // tokens a warp looks at together: whole blocks
@@ -218,8 +220,9 @@ struct Work {
   int reserved;
 };
 
-__device__ __forceinline__ int key_tiles(int begin, int end) {
-  return begin < end ? (end - 1) / TILE_KEYS + 1 - begin / TILE_KEYS : 0;
+// Of a block that sees keys begin to end: its place in the sequence. Nothing when it sees none.
+__device__ __forceinline__ u32 length_in_sequence(int begin, int end) {
+  return begin < end ? BLOCK_START_TILES + (end - 1) / TILE_KEYS + 1 - begin / TILE_KEYS : 0;
 }
 
 // Tokens of a unit: whole blocks, and all tokens fit into SCHEDULE_UNITS.
@@ -255,7 +258,7 @@ __device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, const 
         begin = min(begin, __shfl_xor_sync(0xffffffff, begin, distance));
         end = max(end, __shfl_xor_sync(0xffffffff, end, distance));
       }
-      tiles += __reduce_add_sync(0xffffffff, lane % LANES_OF_BLOCK == 0 ? key_tiles(begin, end) : 0);
+      tiles += __reduce_add_sync(0xffffffff, lane % LANES_OF_BLOCK == 0 ? length_in_sequence(begin, end) : 0);
     }
     if (lane == 0) tiles_of_unit[i] = tiles;
   }
@@ -303,6 +306,17 @@ __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const 
   return share;
 }
 
+// What of the block that sees keys begin to end is this CTA's, perhaps nothing. Moves on to the next
+// block.
+__device__ __forceinline__ Work take_share(TileShare& share, int first_token, int begin, int end) {
+  const u32 length = length_in_sequence(begin, end);
+  const u32 from = max(share.begin, share.position + BLOCK_START_TILES);
+  const u32 to = min(share.end, share.position + length);
+  const int first_tile = begin / TILE_KEYS + static_cast<int>(from - share.position - BLOCK_START_TILES);
+  share.position += length;
+  return {first_token, first_tile, from < to ? static_cast<int>(to - from) : 0, 0};
+}
+
 // common/score_element.cuh -----------------------------------------------------------------
 // From f32 to what a slot of the output holds.
 
@@ -334,7 +348,7 @@ __device__ __forceinline__ void stage_token_weights(float* staged, int first_tok
   const float* source = args.q_scale + (first_token + token_of_warp) * args.q_scale_stride + first_head;
   staged += token_of_warp * WEIGHT_STRIDE + first_head;
   int tokens_left = args.num_tokens - first_token - token_of_warp;
-#pragma unroll 4  // loads in flight
+#pragma unroll 8  // loads in flight
   for (int token = 0; token < TOKENS_PER_BLOCK; token += TOKENS_OF_WARP) {
 #pragma unroll
     for (int head = 0; head < PADDED_HEADS; head += LANES_OF_TOKEN) {
@@ -460,6 +474,9 @@ __device__ __forceinline__ u64 wgmma_descriptor(u32 address) {
   return WGMMA_DESCRIPTOR | (address & 0x3ffff) >> 4;
 }
 
+// Before the first wgmma after accumulators were read or written.
+__device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+
 // Starts d (64 x 128) = a (64 x DEPTH) * b (128 x DEPTH)^T, as one group; d may be touched after
 // wgmma_wait only. A step of the depth is 32 bytes: two descriptor units further, inside the swizzle
 // atom. One statement, because the compiler's time grows with their number.
@@ -472,7 +489,6 @@ __device__ __forceinline__ void wgmma_start(float (&d)[64], u64 a, u64 b) {
       "  mov.b64 b, %65;\n"
       "  setp.ne.b32 first, 0, 0;\n"
       "  setp.eq.b32 later, 0, 0;\n"
-      "  wgmma.fence.sync.aligned;\n"
       "  wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3\n"
       "  {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20,\n"
       "   %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39,\n"
@@ -542,8 +558,10 @@ constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
 constexpr int MATH_WARPS = 4 * COLUMNS / WARPGROUP_COLUMNS;
 constexpr int TMA_WARP = MATH_WARPS;
 constexpr int SCHEDULER_WARP = MATH_WARPS + 1;
+constexpr int WEIGHTS_WARP = MATH_WARPS + 2;
 
-// What the scheduler hands to the other warps, double-buffered.
+// What the math warps need of a token block besides Q, double-buffered like it. Work and ranges are the
+// scheduler's.
 struct Block {
   Work work;
   VisibleRange ranges[TOKENS_PER_BLOCK];
@@ -565,7 +583,7 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
   const u32 work_full = key_empty + 8 * KEY_STAGES;               // [2]: work and ranges are written
   const u32 weights_full = work_full + 16;                        // [2]: weights are written
   const u32 q_full = weights_full + 16;                           // [2]: Q has landed
-  const u32 block_empty = q_full + 16;                            // [2]: the math warps and TMA are done with block and Q
+  const u32 block_empty = q_full + 16;                            // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (threadIdx.x == 0) {
@@ -579,7 +597,7 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
       mbarrier_init(work_full + 8 * stage, 1);
       mbarrier_init(weights_full + 8 * stage, 1);
       mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 1);
+      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
     }
     mbarrier_init_fence();
   }
@@ -638,11 +656,8 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
         }
         begin = __reduce_min_sync(0xffffffff, begin);
         end = __reduce_max_sync(0xffffffff, end);
-        const u32 tiles = key_tiles(begin, end);
-        const u32 skipped = share.begin > share.position ? share.begin - share.position : 0;
-        const u32 taken = min(tiles, share.end - share.position);
-        share.position += tiles;
-        if (skipped >= taken) continue;
+        const Work work = take_share(share, first_token, begin, end);
+        if (work.num_tiles == 0) continue;
 
         mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
         Block& next = blocks[block.stage];
@@ -650,20 +665,31 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
         for (int i = 0; i < LANE_TOKENS_OF_BLOCK; ++i) {
           if (lane < TOKENS_PER_BLOCK) next.ranges[lane + 32 * i] = ranges[i];
         }
-        if (lane == 0) {
-          next.work = {first_token, static_cast<int>(begin / TILE_KEYS + skipped), static_cast<int>(taken - skipped), 0};
-        }
+        if (lane == 0) next.work = work;
         __syncwarp();
         if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-        stage_token_weights(next.weights, first_token, args);
-        __syncwarp();
-        if (lane == 0) mbarrier_arrive(weights_full + 8 * block.stage);
         block.advance(2);
       }
       mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
       if (lane == 0) {
         blocks[block.stage].work = {0, 0, 0, 0};
         mbarrier_arrive(work_full + 8 * block.stage);
+      }
+    } else if (warp == WEIGHTS_WARP) {
+      const int lane = lane_index();
+      RingCursor block;
+#pragma unroll 1
+      while (true) {
+        mbarrier_wait(work_full + 8 * block.stage, block.parity);
+        const Work work = blocks[block.stage].work;
+        if (work.num_tiles == 0) break;
+        stage_token_weights(blocks[block.stage].weights, work.first_token, args);
+        __syncwarp();
+        if (lane == 0) {
+          mbarrier_arrive(weights_full + 8 * block.stage);
+          mbarrier_arrive(block_empty + 8 * block.stage);
+        }
+        block.advance(2);
       }
     }
     return;
@@ -703,6 +729,7 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
       const u64 key_descriptor = wgmma_descriptor(key_ring + ring.stage * TILE_BYTES);
       float sum[2][2] = {};
       float dot[2][64];
+      wgmma_fence();
       wgmma_start(dot[0], key_descriptor, q_descriptor);
       wgmma_start(dot[1], key_descriptor, q_descriptor + (128 * DEPTH >> 4));
       wgmma_wait<1>(dot[0]);
