@@ -10,8 +10,9 @@
 
 constexpr u32 BLOCK_START_TILES = 2;  // what starting on a block costs, in tiles
 constexpr int SCHEDULE_UNITS = 256;  // runs of tokens whose tiles are counted together
-constexpr int LANE_TOKENS_OF_BLOCK = TOKENS_PER_BLOCK > 32 ? TOKENS_PER_BLOCK / 32 : 1;
-constexpr int WARP_TOKENS = 32 * LANE_TOKENS_OF_BLOCK;  // tokens a warp looks at together: whole blocks
+constexpr int LANES_OF_BLOCK = TOKENS_PER_BLOCK < 32 ? TOKENS_PER_BLOCK : 32;
+constexpr int TOKENS_OF_LANE = TOKENS_PER_BLOCK / LANES_OF_BLOCK;
+constexpr int WARP_TOKENS = 32 * TOKENS_OF_LANE;  // tokens a warp looks at together: whole blocks
 
 // Some tiles of one token block.
 struct Work {
@@ -20,6 +21,34 @@ struct Work {
   int num_tiles;  // 0: there is no more work
   int reserved;
 };
+
+// What the lanes of a warp know of WARP_TOKENS tokens.
+struct WarpRanges {
+  VisibleRange of_token[TOKENS_OF_LANE];  // of tokens lane + 32 * i
+  int begin;                              // covers all tokens of the lane's block; begin > end: none sees a key
+  int end;
+};
+
+__device__ __forceinline__ WarpRanges warp_ranges(long long first_token, const ScoreArguments& args) {
+  WarpRanges ranges;
+  ranges.begin = 0x7fffffff;
+  ranges.end = 0;
+#pragma unroll
+  for (int i = 0; i < TOKENS_OF_LANE; ++i) {
+    const long long token = first_token + lane_index() + 32 * i;
+    const VisibleRange range = token < args.num_tokens ? visible_range(static_cast<int>(token), args) : VisibleRange{0, 0};
+    ranges.of_token[i] = range;
+    if (range.begin >= range.end) continue;
+    ranges.begin = min(ranges.begin, range.begin);
+    ranges.end = max(ranges.end, range.end);
+  }
+#pragma unroll
+  for (int distance = 1; distance < LANES_OF_BLOCK; distance *= 2) {
+    ranges.begin = min(ranges.begin, __shfl_xor_sync(0xffffffff, ranges.begin, distance));
+    ranges.end = max(ranges.end, __shfl_xor_sync(0xffffffff, ranges.end, distance));
+  }
+  return ranges;
+}
 
 // Of a block that sees keys begin to end: its place in the sequence. Nothing when it sees none.
 __device__ __forceinline__ u32 length_in_sequence(int begin, int end) {
@@ -42,24 +71,9 @@ __device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, const 
     u32 tiles = 0;
 #pragma unroll 1
     for (int offset = 0; offset < unit && first + offset < args.num_tokens; offset += WARP_TOKENS) {
-      int begin = 0x7fffffff;
-      int end = 0;
-#pragma unroll
-      for (int j = 0; j < LANE_TOKENS_OF_BLOCK; ++j) {
-        const long long token = first + offset + lane + 32 * j;
-        if (token >= args.num_tokens) continue;
-        const VisibleRange range = visible_range(static_cast<int>(token), args);
-        if (range.begin >= range.end) continue;
-        begin = min(begin, range.begin);
-        end = max(end, range.end);
-      }
-      constexpr int LANES_OF_BLOCK = TOKENS_PER_BLOCK < 32 ? TOKENS_PER_BLOCK : 32;
-#pragma unroll
-      for (int distance = 1; distance < LANES_OF_BLOCK; distance *= 2) {
-        begin = min(begin, __shfl_xor_sync(0xffffffff, begin, distance));
-        end = max(end, __shfl_xor_sync(0xffffffff, end, distance));
-      }
-      tiles += __reduce_add_sync(0xffffffff, lane % LANES_OF_BLOCK == 0 ? length_in_sequence(begin, end) : 0);
+      const WarpRanges ranges = warp_ranges(first + offset, args);
+      const u32 length = length_in_sequence(ranges.begin, ranges.end);
+      tiles += __reduce_add_sync(0xffffffff, lane % LANES_OF_BLOCK == 0 ? length : 0);
     }
     if (lane == 0) tiles_of_unit[i] = tiles;
   }

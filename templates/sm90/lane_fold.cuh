@@ -61,27 +61,18 @@ __device__ __forceinline__ void load_lane_weights(float (&weight)[LANE_WEIGHTS],
 }
 
 // sum[row][v] += relu(dot[2 * row + v]) * weight[v], with a relu that keeps NaN, as the contract asks.
-// The order of the four was measured: it changes how ptxas interleaves the two pipes.
+// The order was measured: it changes how ptxas interleaves the two pipes.
 __device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, const float* weight) {
   asm("{\n"
-      "  .reg .f32 positive;\n"
-      "  max.NaN.f32 positive, %4, 0f00000000;\n"
-      "  fma.rn.f32 %0, positive, %8, %0;\n"
-#if ACCUMULATORS == 2
-      "  max.NaN.f32 positive, %6, 0f00000000;\n"
-      "  fma.rn.f32 %2, positive, %8, %2;\n"
-      "  max.NaN.f32 positive, %7, 0f00000000;\n"
-      "  fma.rn.f32 %3, positive, %9, %3;\n"
-      "  max.NaN.f32 positive, %5, 0f00000000;\n"
-      "  fma.rn.f32 %1, positive, %9, %1;\n"
-#else
-      "  max.NaN.f32 positive, %5, 0f00000000;\n"
-      "  fma.rn.f32 %1, positive, %9, %1;\n"
-      "  max.NaN.f32 positive, %6, 0f00000000;\n"
-      "  fma.rn.f32 %2, positive, %8, %2;\n"
-      "  max.NaN.f32 positive, %7, 0f00000000;\n"
-      "  fma.rn.f32 %3, positive, %9, %3;\n"
-#endif
+      "  .reg .f32 first, second;\n"
+      "  max.NaN.f32 first, %4, 0f00000000;\n"
+      "  max.NaN.f32 second, %5, 0f00000000;\n"
+      "  fma.rn.f32 %0, first, %8, %0;\n"
+      "  fma.rn.f32 %1, second, %9, %1;\n"
+      "  max.NaN.f32 first, %6, 0f00000000;\n"
+      "  max.NaN.f32 second, %7, 0f00000000;\n"
+      "  fma.rn.f32 %2, first, %8, %2;\n"
+      "  fma.rn.f32 %3, second, %9, %3;\n"
       "}\n"
       : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[1][0]), "+f"(sum[1][1])
       : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(weight[0]), "f"(weight[1]));

@@ -56,6 +56,10 @@ KERNEL_NAME(
   const u32 block_empty = q_full + 16;                            // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
+  if (warp == TMA_WARP) {
+    prefetch_tensor_map(q_map);
+    prefetch_tensor_map(k_map);
+  }
   if (threadIdx.x == 0) {
 #pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
@@ -120,33 +124,25 @@ KERNEL_NAME(
       TileShare share = tile_share(tiles_of_unit, args);
       RingCursor block;
 #pragma unroll 1
-      for (int first_token = share.first_token; share.position < share.end; first_token += TOKENS_PER_BLOCK) {
-        VisibleRange ranges[LANE_TOKENS_OF_BLOCK];
-        int begin = 0x7fffffff;
-        int end = 0;
+      for (int token = share.first_token; share.position < share.end;) {
+        const WarpRanges ranges = warp_ranges(token, args);
+#pragma unroll 1
+        for (int leader = 0; leader < 32; leader += LANES_OF_BLOCK, token += TOKENS_PER_BLOCK) {
+          const int begin = __shfl_sync(0xffffffff, ranges.begin, leader);
+          const int end = __shfl_sync(0xffffffff, ranges.end, leader);
+          const Work work = take_share(share, token, begin, end);
+          if (work.num_tiles == 0) continue;
+          mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+          Block& next = blocks[block.stage];
+          if (lane - lane % LANES_OF_BLOCK == leader) {
 #pragma unroll
-        for (int i = 0; i < LANE_TOKENS_OF_BLOCK; ++i) {
-          const int token = first_token + lane + 32 * i;
-          ranges[i] = lane < TOKENS_PER_BLOCK && token < args.num_tokens ? visible_range(token, args) : VisibleRange{0, 0};
-          if (ranges[i].begin >= ranges[i].end) continue;
-          begin = min(begin, ranges[i].begin);
-          end = max(end, ranges[i].end);
+            for (int i = 0; i < TOKENS_OF_LANE; ++i) next.ranges[lane - leader + 32 * i] = ranges.of_token[i];
+          }
+          if (lane == 0) next.work = work;
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+          block.advance(2);
         }
-        begin = __reduce_min_sync(0xffffffff, begin);
-        end = __reduce_max_sync(0xffffffff, end);
-        const Work work = take_share(share, first_token, begin, end);
-        if (work.num_tiles == 0) continue;
-
-        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-        Block& next = blocks[block.stage];
-#pragma unroll
-        for (int i = 0; i < LANE_TOKENS_OF_BLOCK; ++i) {
-          if (lane < TOKENS_PER_BLOCK) next.ranges[lane + 32 * i] = ranges[i];
-        }
-        if (lane == 0) next.work = work;
-        __syncwarp();
-        if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-        block.advance(2);
       }
       mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
       if (lane == 0) {

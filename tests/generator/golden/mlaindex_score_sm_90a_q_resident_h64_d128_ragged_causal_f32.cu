@@ -209,8 +209,9 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
 
 constexpr u32 BLOCK_START_TILES = 2;  // what starting on a block costs, in tiles
 constexpr int SCHEDULE_UNITS = 256;  // runs of tokens whose tiles are counted together
-constexpr int LANE_TOKENS_OF_BLOCK = TOKENS_PER_BLOCK > 32 ? TOKENS_PER_BLOCK / 32 : 1;
-constexpr int WARP_TOKENS = 32 * LANE_TOKENS_OF_BLOCK;  // tokens a warp looks at together: whole blocks
+constexpr int LANES_OF_BLOCK = TOKENS_PER_BLOCK < 32 ? TOKENS_PER_BLOCK : 32;
+constexpr int TOKENS_OF_LANE = TOKENS_PER_BLOCK / LANES_OF_BLOCK;
+constexpr int WARP_TOKENS = 32 * TOKENS_OF_LANE;  // tokens a warp looks at together: whole blocks
 
 // Some tiles of one token block.
 struct Work {
@@ -219,6 +220,34 @@ struct Work {
   int num_tiles;  // 0: there is no more work
   int reserved;
 };
+
+// What the lanes of a warp know of WARP_TOKENS tokens.
+struct WarpRanges {
+  VisibleRange of_token[TOKENS_OF_LANE];  // of tokens lane + 32 * i
+  int begin;                              // covers all tokens of the lane's block; begin > end: none sees a key
+  int end;
+};
+
+__device__ __forceinline__ WarpRanges warp_ranges(long long first_token, const ScoreArguments& args) {
+  WarpRanges ranges;
+  ranges.begin = 0x7fffffff;
+  ranges.end = 0;
+#pragma unroll
+  for (int i = 0; i < TOKENS_OF_LANE; ++i) {
+    const long long token = first_token + lane_index() + 32 * i;
+    const VisibleRange range = token < args.num_tokens ? visible_range(static_cast<int>(token), args) : VisibleRange{0, 0};
+    ranges.of_token[i] = range;
+    if (range.begin >= range.end) continue;
+    ranges.begin = min(ranges.begin, range.begin);
+    ranges.end = max(ranges.end, range.end);
+  }
+#pragma unroll
+  for (int distance = 1; distance < LANES_OF_BLOCK; distance *= 2) {
+    ranges.begin = min(ranges.begin, __shfl_xor_sync(0xffffffff, ranges.begin, distance));
+    ranges.end = max(ranges.end, __shfl_xor_sync(0xffffffff, ranges.end, distance));
+  }
+  return ranges;
+}
 
 // Of a block that sees keys begin to end: its place in the sequence. Nothing when it sees none.
 __device__ __forceinline__ u32 length_in_sequence(int begin, int end) {
@@ -241,24 +270,9 @@ __device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, const 
     u32 tiles = 0;
 #pragma unroll 1
     for (int offset = 0; offset < unit && first + offset < args.num_tokens; offset += WARP_TOKENS) {
-      int begin = 0x7fffffff;
-      int end = 0;
-#pragma unroll
-      for (int j = 0; j < LANE_TOKENS_OF_BLOCK; ++j) {
-        const long long token = first + offset + lane + 32 * j;
-        if (token >= args.num_tokens) continue;
-        const VisibleRange range = visible_range(static_cast<int>(token), args);
-        if (range.begin >= range.end) continue;
-        begin = min(begin, range.begin);
-        end = max(end, range.end);
-      }
-      constexpr int LANES_OF_BLOCK = TOKENS_PER_BLOCK < 32 ? TOKENS_PER_BLOCK : 32;
-#pragma unroll
-      for (int distance = 1; distance < LANES_OF_BLOCK; distance *= 2) {
-        begin = min(begin, __shfl_xor_sync(0xffffffff, begin, distance));
-        end = max(end, __shfl_xor_sync(0xffffffff, end, distance));
-      }
-      tiles += __reduce_add_sync(0xffffffff, lane % LANES_OF_BLOCK == 0 ? length_in_sequence(begin, end) : 0);
+      const WarpRanges ranges = warp_ranges(first + offset, args);
+      const u32 length = length_in_sequence(ranges.begin, ranges.end);
+      tiles += __reduce_add_sync(0xffffffff, lane % LANES_OF_BLOCK == 0 ? length : 0);
     }
     if (lane == 0) tiles_of_unit[i] = tiles;
   }
@@ -374,18 +388,18 @@ __device__ __forceinline__ void load_lane_weights(float (&weight)[LANE_WEIGHTS],
 }
 
 // sum[row][v] += relu(dot[2 * row + v]) * weight[v], with a relu that keeps NaN, as the contract asks.
-// The order of the four was measured: it changes how ptxas interleaves the two pipes.
+// The order was measured: it changes how ptxas interleaves the two pipes.
 __device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, const float* weight) {
   asm("{\n"
-      "  .reg .f32 positive;\n"
-      "  max.NaN.f32 positive, %4, 0f00000000;\n"
-      "  fma.rn.f32 %0, positive, %8, %0;\n"
-      "  max.NaN.f32 positive, %6, 0f00000000;\n"
-      "  fma.rn.f32 %2, positive, %8, %2;\n"
-      "  max.NaN.f32 positive, %7, 0f00000000;\n"
-      "  fma.rn.f32 %3, positive, %9, %3;\n"
-      "  max.NaN.f32 positive, %5, 0f00000000;\n"
-      "  fma.rn.f32 %1, positive, %9, %1;\n"
+      "  .reg .f32 first, second;\n"
+      "  max.NaN.f32 first, %4, 0f00000000;\n"
+      "  max.NaN.f32 second, %5, 0f00000000;\n"
+      "  fma.rn.f32 %0, first, %8, %0;\n"
+      "  fma.rn.f32 %1, second, %9, %1;\n"
+      "  max.NaN.f32 first, %6, 0f00000000;\n"
+      "  max.NaN.f32 second, %7, 0f00000000;\n"
+      "  fma.rn.f32 %2, first, %8, %2;\n"
+      "  fma.rn.f32 %3, second, %9, %3;\n"
       "}\n"
       : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[1][0]), "+f"(sum[1][1])
       : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(weight[0]), "f"(weight[1]));
@@ -586,6 +600,10 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
   const u32 block_empty = q_full + 16;                            // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
+  if (warp == TMA_WARP) {
+    prefetch_tensor_map(q_map);
+    prefetch_tensor_map(k_map);
+  }
   if (threadIdx.x == 0) {
 #pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
@@ -642,33 +660,25 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
       TileShare share = tile_share(tiles_of_unit, args);
       RingCursor block;
 #pragma unroll 1
-      for (int first_token = share.first_token; share.position < share.end; first_token += TOKENS_PER_BLOCK) {
-        VisibleRange ranges[LANE_TOKENS_OF_BLOCK];
-        int begin = 0x7fffffff;
-        int end = 0;
+      for (int token = share.first_token; share.position < share.end;) {
+        const WarpRanges ranges = warp_ranges(token, args);
+#pragma unroll 1
+        for (int leader = 0; leader < 32; leader += LANES_OF_BLOCK, token += TOKENS_PER_BLOCK) {
+          const int begin = __shfl_sync(0xffffffff, ranges.begin, leader);
+          const int end = __shfl_sync(0xffffffff, ranges.end, leader);
+          const Work work = take_share(share, token, begin, end);
+          if (work.num_tiles == 0) continue;
+          mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+          Block& next = blocks[block.stage];
+          if (lane - lane % LANES_OF_BLOCK == leader) {
 #pragma unroll
-        for (int i = 0; i < LANE_TOKENS_OF_BLOCK; ++i) {
-          const int token = first_token + lane + 32 * i;
-          ranges[i] = lane < TOKENS_PER_BLOCK && token < args.num_tokens ? visible_range(token, args) : VisibleRange{0, 0};
-          if (ranges[i].begin >= ranges[i].end) continue;
-          begin = min(begin, ranges[i].begin);
-          end = max(end, ranges[i].end);
+            for (int i = 0; i < TOKENS_OF_LANE; ++i) next.ranges[lane - leader + 32 * i] = ranges.of_token[i];
+          }
+          if (lane == 0) next.work = work;
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+          block.advance(2);
         }
-        begin = __reduce_min_sync(0xffffffff, begin);
-        end = __reduce_max_sync(0xffffffff, end);
-        const Work work = take_share(share, first_token, begin, end);
-        if (work.num_tiles == 0) continue;
-
-        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-        Block& next = blocks[block.stage];
-#pragma unroll
-        for (int i = 0; i < LANE_TOKENS_OF_BLOCK; ++i) {
-          if (lane < TOKENS_PER_BLOCK) next.ranges[lane + 32 * i] = ranges[i];
-        }
-        if (lane == 0) next.work = work;
-        __syncwarp();
-        if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-        block.advance(2);
       }
       mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
       if (lane == 0) {
