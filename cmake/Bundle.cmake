@@ -1,7 +1,7 @@
 # `cmake --install build --component bundle --prefix DIR --strip`: what runs on another machine.
 # scripts/bundle.sh checks it and packs it. The target `bundle` only builds it.
 set(bundled)
-foreach(program mlaindex mlaindex_hardware_test)
+foreach(program mlaindex mlaindex_hardware_test mlaindex_hardware_facts)
   if(TARGET ${program})
     list(APPEND bundled ${program})
   endif()

@@ -1,5 +1,8 @@
 # Writes a C++ file that holds every template as text. Run as a script:
-#   cmake -DTEMPLATES=<folder> -DOUTPUT=<file.cpp> -P EmbedTemplates.cmake
+#   cmake -DTEMPLATES=<folder> -DOUTPUT=<file.cpp> [-DFUNCTION=<its accessor>] -P EmbedTemplates.cmake
+if(NOT DEFINED FUNCTION)
+  set(FUNCTION all_templates)
+endif()
 file(GLOB_RECURSE paths RELATIVE ${TEMPLATES} ${TEMPLATES}/*.cu ${TEMPLATES}/*.cuh)
 list(SORT paths)
 set(entries "")
@@ -11,7 +14,7 @@ file(WRITE ${OUTPUT}.new "#include \"generator/templates.h\"
 
 namespace mlaindex {
 
-std::span<const Template> all_templates() noexcept {
+std::span<const Template> ${FUNCTION}() noexcept {
   static constexpr Template templates[] = {
 ${entries}  };
   return templates;

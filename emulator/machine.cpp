@@ -54,6 +54,8 @@ Result<Dim3> resolve_cluster(const LaunchSpec& spec, const Program& program) {
   }
   if (cluster.count() < 1 || cluster.count() > 16)
     return refused("clusters of " + text(cluster) + " CTAs", "allowed: 1 to 16 in all");
+  if (cluster.count() > 8 && !spec.non_portable_cluster)
+    return refused("clusters of " + text(cluster) + " CTAs", "more than 8 CTAs need the non-portable cluster size to be allowed");
   if (spec.grid.x % cluster.x != 0 || spec.grid.y % cluster.y != 0 || spec.grid.z % cluster.z != 0)
     return refused("a grid of " + text(spec.grid) + " CTAs", "it must be whole clusters of " + text(cluster));
   return cluster;

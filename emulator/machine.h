@@ -41,6 +41,7 @@ struct LaunchSpec {
   std::string entry;
   Dim3 grid, block, cluster;                 // cluster {1, 1, 1}: none, or what the kernel declares
   std::uint32_t dynamic_shared_bytes = 0;
+  bool non_portable_cluster = false;         // allow clusters of more than 8 CTAs, at most 16
   std::vector<std::byte> params;             // laid out as the kernel declares its parameters
   const GlobalMemory* memory = nullptr;      // every buffer the kernel may touch
   std::vector<std::string> warp_roles;       // optional: name of the role of warp 0, 1, ...

@@ -126,7 +126,7 @@ void row_truncated(const Row& row, float* d, bool accumulate, int fraction_bits,
     for (std::uint32_t i = 0; i < kLanes; ++i) {
       const std::uint32_t field = (std::bit_cast<std::uint32_t>(c[i]) >> 23) & 0xFF;
       const int from_c = c[i] == 0 ? Decoded::kZeroExponent : std::max<int>(field, 1) - 127;
-      all_zero[i] = widest[i] <= -500;  // then C alone decides, and no truncation is left to do
+      all_zero[i] = widest[i] <= -500;  // then C alone decides
       exponents[i] = std::max<int>(widest[i], from_c);
       scale[i] = all_zero[i] ? 0.0f : std::bit_cast<float>(static_cast<std::uint32_t>(
                                           fraction_bits - exponents[i] + 127) << 23);
@@ -147,7 +147,8 @@ void row_truncated(const Row& row, float* d, bool accumulate, int fraction_bits,
     for (std::uint32_t i = 0; i < kLanes; ++i) {
       double total;
       if (all_zero[i]) {
-        total = c[i];
+        const double unit = std::ldexp(1.0, exponents[i] - fraction_bits);
+        total = c[i] == 0 ? 0.0 : std::trunc(c[i] / unit) * unit;
       } else {
         const double units = double(sums[0][i]) + double(sums[1][i]) +
                              double(static_cast<std::int32_t>(c[i] * scale[i]));

@@ -50,7 +50,7 @@ enum class DeviceAttribute : int {
   max_shared_memory_per_block_optin = 97,
 };
 
-enum class FunctionAttribute : int { max_dynamic_shared_size_bytes = 8 };
+enum class FunctionAttribute : int { max_dynamic_shared_size_bytes = 8, non_portable_cluster_size_allowed = 14 };
 
 enum EventFlags : unsigned { event_default = 0 };
 

@@ -109,6 +109,24 @@ TEST_CASE("The fast path equals the definition bit for bit") {
       }
 }
 
+TEST_CASE("An accumulator that nothing is added to is cut alike on both paths") {
+  Problem p;
+  p.a.reset(kMmaRows, 32, MmaOperand::Order::row_major);
+  p.b.reset(8, 32, MmaOperand::Order::k_major);
+  p.c.resize(kMmaRows);
+  const float odd[] = {0.0f, -0.0f, 128.0078125f, -128.0078125f, std::bit_cast<float>(0x00000401u),
+                       std::bit_cast<float>(0x80800001u), 1e30f, -0x1.fffffep-100f};
+  for (auto& row : p.c) std::copy(std::begin(odd), std::end(odd), row.begin());
+  for (const AccumulationModel& model : {kHopperFp8, kBlackwell}) {
+    p.multiply(true, model);
+    for (std::uint32_t n = 0; n < std::size(odd); ++n) {
+      INFO(odd[n]);
+      CHECK(std::bit_cast<std::uint32_t>(p.result[0][n]) ==
+            std::bit_cast<std::uint32_t>(dot(p.a, 0, p.b, n, odd[n], true, model)));
+    }
+  }
+}
+
 TEST_CASE("NaN is canonical and stays in its column") {
   std::mt19937 rng(3);
   Problem p = random_problem(rng, 16, NumberFormat::e4m3, false);

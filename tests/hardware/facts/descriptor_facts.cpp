@@ -1,0 +1,181 @@
+// Which bytes of shared memory a wgmma descriptor means.
+#include <fmt/format.h>
+
+#include "tests/hardware/facts/fact.h"
+#include "tests/hardware/facts/tile_copy.h"
+
+namespace mlaindex::hardware {
+namespace {
+
+constexpr std::uint32_t num_rows = 64, k_bytes = 32;
+
+struct Descriptor {
+  std::uint32_t start = 0;  // bytes from a multiple of 1024
+  std::uint32_t leading = 0, stride = 0;
+  std::uint32_t swizzle = 0;  // the descriptor's code
+  std::uint32_t base_offset = 0;
+};
+
+std::string name(const Descriptor& d) {
+  return fmt::format("swizzle {}, start 0x{:x}, LBO {}, SBO {}, base offset {}", d.swizzle, d.start, d.leading,
+                     d.stride, d.base_offset);
+}
+
+std::uint32_t span_of(std::uint32_t swizzle) { return swizzle == 0 ? 16 : 256u >> swizzle; }
+
+// Before the XOR.
+std::uint32_t linear_offset(const Descriptor& d, std::uint32_t row, std::uint32_t k) {
+  const std::uint32_t group = d.start + row / 8 * d.stride + row % 8 * span_of(d.swizzle);
+  return d.swizzle == 0 ? group + k / 16 * d.leading + k % 16 : group + k;
+}
+
+std::uint32_t expected_offset(const Descriptor& d, std::uint32_t row, std::uint32_t k) {
+  const std::uint32_t linear = linear_offset(d, row, k);
+  return d.swizzle == 0 ? linear : linear ^ (linear >> 3 & (span_of(d.swizzle) - 16));
+}
+
+Result<std::vector<std::uint32_t>> observe(Machine& machine, const Descriptor& d) {
+  Experiment experiment{.label = name(d), .kernel = "wgmma_address", .shared_bytes = 16384 + 1024};
+  for (const std::uint32_t value : {d.start, d.leading, d.stride, d.swizzle, d.base_offset})
+    experiment.settings.push_back(static_cast<std::int32_t>(value));
+  experiment.output_bytes = num_rows * k_bytes * 4;
+  const Result<Bytes> output = machine.run(experiment);
+  if (!output) return output.error();
+  return values<std::uint32_t>(*output);
+}
+
+void addresses(Machine& machine, Findings& findings) {
+  std::vector<Descriptor> cases;
+  for (std::uint32_t swizzle = 1; swizzle <= 3; ++swizzle) {
+    const std::uint32_t span = span_of(swizzle), dense = 8 * span;
+    for (std::uint32_t step = 0; step < span; step += 32) cases.push_back({step, 0, dense, swizzle});
+    for (const std::uint32_t start : {0x80u, 0x100u, 0x200u, 0x280u, 0x380u, 0x4e0u & ~(span - 1)})
+      cases.push_back({start, 0, dense, swizzle});
+    cases.push_back({0x80, 0, dense + 128, swizzle});  // groups of eight rows off the pattern's period
+    cases.push_back({0, 16, dense, swizzle});          // LBO should not matter
+    cases.push_back({0, 2048, dense, swizzle});
+  }
+  cases.push_back({0, 128, 256, 0});
+  cases.push_back({0, 1024, 128, 0});
+  cases.push_back({0x110, 2048, 128, 0});
+  for (const Descriptor& d : cases) {
+    const auto seen = observe(machine, d);
+    if (!findings.check(seen.ok(), fmt::format("{}: {}", name(d), seen ? "ran" : seen.error().text()))) continue;
+    std::uint32_t wrong = 0;
+    std::string first = "all bytes as expected";
+    for (std::uint32_t row = 0; row < num_rows; ++row)
+      for (std::uint32_t k = 0; k < k_bytes; ++k) {
+        const std::uint32_t at = (*seen)[k_bytes * row + k];
+        if (at != expected_offset(d, row, k) && wrong++ == 0)
+          first =
+              fmt::format("row {}, byte {} came from 0x{:x} instead of 0x{:x}", row, k, at, expected_offset(d, row, k));
+      }
+    findings.check(wrong == 0, fmt::format("{}: {} wrong, {}", name(d), wrong, first));
+  }
+}
+
+// What XOR each of the rows 0 to 7 gets, in units of 16 bytes; '?' when it is not one.
+std::string row_phases(const Descriptor& d, const std::vector<std::uint32_t>& seen, std::vector<int>& phases) {
+  std::string text;
+  for (std::uint32_t row = 0; row < 8; ++row) {
+    const std::uint32_t difference = seen[k_bytes * row] ^ linear_offset(d, row, 0);
+    phases.push_back((difference & ~0x70u) == 0 ? static_cast<int>(difference >> 4) : -1);
+    text += phases.back() < 0 ? fmt::format(" ?0x{:x}", seen[k_bytes * row]) : fmt::format(" {}", phases.back());
+  }
+  return text;
+}
+
+struct Hypothesis {
+  const char* text;
+  int (*phase)(int address_phase, int base_offset);
+};
+
+constexpr Hypothesis hypotheses[] = {
+    {"ignored", [](int p, int) { return p; }},
+    {"subtracted from address bits 7-9", [](int p, int b) { return (p - b) & 7; }},
+    {"added to address bits 7-9", [](int p, int b) { return (p + b) & 7; }},
+    {"XORed with address bits 7-9", [](int p, int b) { return p ^ b; }},
+};
+
+void base_offset(Machine& machine, Findings& findings) {
+  bool holds[std::size(hypotheses)];
+  std::fill(std::begin(holds), std::end(holds), true);
+  for (const std::uint32_t start : {0u, 0x80u, 0x100u, 0x280u}) {
+    for (std::uint32_t offset = 1; offset < 8; ++offset) {
+      const Descriptor d{start, 0, 1024, 1, offset};
+      const auto seen = observe(machine, d);
+      if (!findings.check(seen.ok(), fmt::format("{}: {}", name(d), seen ? "ran" : seen.error().text()))) continue;
+      std::vector<int> phases;
+      findings.note(fmt::format("{}: rows 0-7 XOR{}", name(d), row_phases(d, *seen, phases)));
+      for (std::size_t h = 0; h < std::size(hypotheses); ++h)
+        for (std::uint32_t row = 0; row < 8; ++row)
+          holds[h] = holds[h] && phases[row] == hypotheses[h].phase(static_cast<int>((start >> 7) + row) & 7,
+                                                                    static_cast<int>(offset));
+    }
+  }
+  std::string which;
+  for (std::size_t h = 0; h < std::size(hypotheses); ++h)
+    if (holds[h]) which += fmt::format(" [{}]", hypotheses[h].text);
+  findings.check(!which.empty(),
+                 "one rule explains every case:" + (which.empty() ? std::string(" none of those tried") : which));
+}
+
+// e4m3 of 0 to 15, exactly.
+std::byte e4m3_of(unsigned value) {
+  static constexpr unsigned char codes[] = {0x00, 0x38, 0x40, 0x44, 0x48, 0x4a, 0x4c, 0x4e,
+                                            0x50, 0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57};
+  return static_cast<std::byte>(codes[value & 15]);
+}
+
+void after_tma(Machine& machine, Findings& findings) {
+  for (std::uint32_t swizzle = 1; swizzle <= 3; ++swizzle) {
+    const std::uint32_t span = span_of(swizzle);
+    TensorMapParams map{.rank = 2, .swizzle = static_cast<TensorMapSwizzle>(4 - swizzle)};
+    map.dims = {span, num_rows};
+    map.strides = {span};
+    map.box = {span, num_rows};
+    const auto number = [](std::uint32_t row, std::uint32_t byte) {
+      return (7 * row + 3 * byte + (row * byte >> 2) + (byte >> 4)) & 15;
+    };
+    Bytes tensor(span * num_rows);
+    for (std::uint32_t i = 0; i < tensor.size(); ++i) tensor[i] = e4m3_of(number(i / span, i % span));
+    for (const std::uint32_t offset : {0u, 0x80u, 0x100u, 0x200u, 0x280u, 0x380u}) {
+      for (std::uint32_t step = 0; step < span; step += 32) {
+        Experiment experiment{.label = fmt::format("span {}, tile at 0x{:x}, K step at {}", span, offset, step),
+                              .kernel = "wgmma_tma",
+                              .shared_bytes = 16384 + 1024 + 64};
+        for (const std::uint32_t value : {offset, span * num_rows, swizzle, 8 * span, step})
+          experiment.settings.push_back(static_cast<std::int32_t>(value));
+        experiment.input = tensor;
+        experiment.output_bytes = num_rows * k_bytes * 4 + 4;
+        experiment.map = map;
+        const Result<Bytes> output = machine.run(experiment);
+        if (!findings.check(output.ok(),
+                            fmt::format("{}: {}", experiment.label, output ? "ran" : output.error().text())))
+          continue;
+        const auto seen = values<float>(*output);
+        std::uint32_t wrong = 0;
+        for (std::uint32_t i = 0; i < num_rows * k_bytes; ++i)
+          wrong += seen[i] != static_cast<float>(number(i / k_bytes, step + i % k_bytes));
+        const bool complete = values<std::uint32_t>(*output).back() != 0;
+        findings.check(wrong == 0 && complete, fmt::format("{}: {} of 2048 elements wrong, phase {}", experiment.label,
+                                                           wrong, complete ? "complete" : "open"));
+      }
+    }
+  }
+}
+
+constexpr Fact facts[] = {
+    {"descriptor",
+     "wgmma reads start + SBO per 8 rows + span per row, XORed by absolute address bits; LBO counts without swizzle "
+     "only",
+     addresses},
+    {"tma-to-wgmma", "a TMA-written tile at any multiple of 128 is read right with base offset 0", after_tma},
+    {"base-offset", "one rule says what a base offset other than 0 does", base_offset, Emulator::refuses, true},
+};
+
+}  // namespace
+
+std::span<const Fact> descriptor_facts() noexcept { return facts; }
+
+}  // namespace mlaindex::hardware

@@ -1,0 +1,59 @@
+#include "tests/hardware/facts/gpu_machine.h"
+
+#include "runtime/device_buffer.h"
+#include "runtime/loaded_kernel.h"
+#include "runtime/tensor_map.h"
+
+namespace mlaindex::hardware {
+
+Result<std::unique_ptr<GpuMachine>> GpuMachine::open(FactKernels& kernels, const Config& config, int ordinal) {
+  auto driver = Driver::load(config.cuda_driver_path);
+  if (!driver) return driver.error();
+  auto context = Context::open(*driver, ordinal);
+  if (!context) return context.error();
+  const DeviceProperties& device = (*context)->properties();
+  if (device.compute_capability_major != 9 || device.compute_capability_minor != 0)
+    return Error{ErrorCode::unsupported_arch, device.name + " is not sm_90", "these kernels are compiled for sm_90a"};
+  return std::unique_ptr<GpuMachine>(new GpuMachine(kernels, std::move(*context)));
+}
+
+Result<Bytes> GpuMachine::run(const Experiment& experiment) {
+  const Result<const CompiledKernel*> compiled = kernels_.get(experiment);
+  if (!compiled) return compiled.error();
+  auto kernel = LoadedKernel::load(context_, **compiled);
+  if (!kernel) return kernel.error();
+  auto input = DeviceBuffer::allocate(context_, "in", experiment.input.size(), true);
+  if (!input) return input.error();
+  auto output = DeviceBuffer::allocate(context_, "out", experiment.output_bytes, true);
+  if (!output) return output.error();
+  if (Status status = input->upload(experiment.input); !status) return status.error();
+  Bytes result(experiment.output_bytes);
+  if (Status status = output->upload(result); !status) return status.error();
+
+  const Driver& driver = context_->driver();
+  const ContextScope scope(*context_);
+  if (Status status = scope.status(); !status) return status.error();
+  cuda::TensorMap map{};
+  if (experiment.map) {
+    TensorMapParams params = *experiment.map;
+    params.address += experiment.map_over_output ? output->pointer() : input->pointer();
+    if (Status status = encode(driver, params, map); !status) return status.error();
+  }
+  if (experiment.non_portable_cluster) {
+    const auto code = driver->function_set_attribute(kernel->function(),
+                                                     cuda::FunctionAttribute::non_portable_cluster_size_allowed, 1);
+    if (Status status = driver.check(code, "allowing clusters over the portable size"); !status) return status.error();
+  }
+  KernelSettings settings = kernel_settings(experiment);
+  cuda::DevicePointer in = input->pointer(), out = output->pointer();
+  void* arguments[] = {&map, &in, &out, &settings};
+  const auto code = driver->launch_kernel(kernel->function(), experiment.ctas, 1, 1, experiment.threads, 1, 1,
+                                          experiment.shared_bytes, nullptr, arguments, nullptr);
+  if (Status status = driver.check(code, "cuLaunchKernel"); !status) return status.error();
+  if (Status status = output->download(result); !status) return status.error();  // waits for the kernel
+  for (const DeviceBuffer* buffer : {&*input, &*output})
+    if (Status status = buffer->check_guard_zones(); !status) return status.error();
+  return result;
+}
+
+}  // namespace mlaindex::hardware
