@@ -17,11 +17,13 @@ __device__ __forceinline__ VisibleRange clamped_range(long long begin, long long
 }
 
 #if MASK_RAGGED
-// The token belongs to the last request whose queries start at or before it. Offsets are read by
-// bisection, so the time is bounded whatever they hold.
+// The token belongs to the last request whose queries start at or before it. Requests after the first
+// are bisected, so the time is bounded whatever the offsets hold; what decides is then read at once,
+// because the time of a small launch is that of the loads that wait for each other.
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
-  int low = 0;
+  int low = 1;
   int high = args.num_requests;
+#pragma unroll 1
   while (low < high) {
     const int middle = (low + high) / 2;
     if (args.query_offsets[middle] <= token) {
@@ -30,13 +32,14 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
       high = middle;
     }
   }
-  const int request = low - 1;
-  if (request < 0 || token >= args.query_offsets[request + 1]) return {0, 0};
-  const long long first_key = args.key_offsets[request];
-  long long count = args.key_offsets[request + 1] - first_key;
+  const int first_query = args.query_offsets[low - 1];
+  const int end_query = args.query_offsets[low];
+  const long long first_key = args.key_offsets[low - 1];
+  long long count = args.key_offsets[low] - first_key;
 #if MASK_CAUSAL
-  count -= static_cast<long long>(args.query_offsets[request + 1]) - 1 - token;  // later tokens of the request
+  count -= static_cast<long long>(end_query) - 1 - token;  // later tokens of the request
 #endif
+  if (token < first_query || token >= end_query) return {0, 0};
   return clamped_range(first_key, first_key + count, args);
 }
 #elif MASK_RANGES

@@ -60,7 +60,7 @@ KERNEL_NAME(
     prefetch_tensor_map(q_map);
     prefetch_tensor_map(k_map);
   }
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == NUM_THREADS - 32) {  // of the warp with the least to count
 #pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);

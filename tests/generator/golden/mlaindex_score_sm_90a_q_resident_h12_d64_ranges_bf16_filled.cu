@@ -243,13 +243,13 @@ __device__ __forceinline__ int schedule_unit(const ScoreArguments& args) {
   return (least + WARP_TOKENS - 1) / WARP_TOKENS * WARP_TOKENS;
 }
 
-// Counts the tiles of every unit, by all warps of the CTA. A CTA barrier must follow.
+// Counts the tiles of every unit that has tokens, by all warps of the CTA. A CTA barrier must follow.
 __device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, const ScoreArguments& args) {
   const int lane = lane_index();
   const int unit = schedule_unit(args);
 #pragma unroll 1
-  for (int i = warp; i < SCHEDULE_UNITS; i += NUM_THREADS / 32) {
-    const long long first = static_cast<long long>(i) * unit;
+  for (int i = warp; static_cast<u32>(i) * unit < args.num_tokens; i += NUM_THREADS / 32) {
+    const u32 first = static_cast<u32>(i) * unit;
     u32 tiles = 0;
 #pragma unroll 1
     for (int offset = 0; offset < unit && first + offset < args.num_tokens; offset += WARP_TOKENS) {
@@ -273,12 +273,15 @@ struct TileShare {
 __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const ScoreArguments& args) {
   constexpr int UNITS_OF_LANE = SCHEDULE_UNITS / 32;
   const int lane = lane_index();
-  const uint4* mine = reinterpret_cast<const uint4*>(tiles_of_unit + lane * UNITS_OF_LANE);
+  const int unit_tokens = schedule_unit(args);
   u32 tiles = 0;
 #pragma unroll
-  for (int i = 0; i < UNITS_OF_LANE / 4; ++i) tiles += mine[i].x + mine[i].y + mine[i].z + mine[i].w;
+  for (int i = 0; i < UNITS_OF_LANE; ++i) {
+    const u32 unit = lane * UNITS_OF_LANE + i;
+    if (unit * unit_tokens < args.num_tokens) tiles += tiles_of_unit[unit];
+  }
   u32 inclusive = tiles;
-#pragma unroll 1
+#pragma unroll
   for (int distance = 1; distance < 32; distance *= 2) {
     const u32 before = __shfl_up_sync(0xffffffff, inclusive, distance);
     if (lane >= distance) inclusive += before;
@@ -299,7 +302,7 @@ __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const 
   int unit = owner * UNITS_OF_LANE;
 #pragma unroll 1
   while (share.position + tiles_of_unit[unit] <= share.begin) share.position += tiles_of_unit[unit++];
-  share.first_token = unit * schedule_unit(args);
+  share.first_token = unit * unit_tokens;
   return share;
 }
 
@@ -631,7 +634,7 @@ mlaindex_score_sm_90a_q_resident_h12_d64_ranges_bf16_filled(
     prefetch_tensor_map(q_map);
     prefetch_tensor_map(k_map);
   }
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == NUM_THREADS - 32) {  // of the warp with the least to count
 #pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);

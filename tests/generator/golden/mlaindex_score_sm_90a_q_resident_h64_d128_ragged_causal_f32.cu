@@ -177,11 +177,13 @@ __device__ __forceinline__ VisibleRange clamped_range(long long begin, long long
   return {static_cast<int>(begin), static_cast<int>(end)};
 }
 
-// The token belongs to the last request whose queries start at or before it. Offsets are read by
-// bisection, so the time is bounded whatever they hold.
+// The token belongs to the last request whose queries start at or before it. Requests after the first
+// are bisected, so the time is bounded whatever the offsets hold; what decides is then read at once,
+// because the time of a small launch is that of the loads that wait for each other.
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
-  int low = 0;
+  int low = 1;
   int high = args.num_requests;
+#pragma unroll 1
   while (low < high) {
     const int middle = (low + high) / 2;
     if (args.query_offsets[middle] <= token) {
@@ -190,11 +192,12 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
       high = middle;
     }
   }
-  const int request = low - 1;
-  if (request < 0 || token >= args.query_offsets[request + 1]) return {0, 0};
-  const long long first_key = args.key_offsets[request];
-  long long count = args.key_offsets[request + 1] - first_key;
-  count -= static_cast<long long>(args.query_offsets[request + 1]) - 1 - token;  // later tokens of the request
+  const int first_query = args.query_offsets[low - 1];
+  const int end_query = args.query_offsets[low];
+  const long long first_key = args.key_offsets[low - 1];
+  long long count = args.key_offsets[low] - first_key;
+  count -= static_cast<long long>(end_query) - 1 - token;  // later tokens of the request
+  if (token < first_query || token >= end_query) return {0, 0};
   return clamped_range(first_key, first_key + count, args);
 }
 
@@ -260,13 +263,13 @@ __device__ __forceinline__ int schedule_unit(const ScoreArguments& args) {
   return (least + WARP_TOKENS - 1) / WARP_TOKENS * WARP_TOKENS;
 }
 
-// Counts the tiles of every unit, by all warps of the CTA. A CTA barrier must follow.
+// Counts the tiles of every unit that has tokens, by all warps of the CTA. A CTA barrier must follow.
 __device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, const ScoreArguments& args) {
   const int lane = lane_index();
   const int unit = schedule_unit(args);
 #pragma unroll 1
-  for (int i = warp; i < SCHEDULE_UNITS; i += NUM_THREADS / 32) {
-    const long long first = static_cast<long long>(i) * unit;
+  for (int i = warp; static_cast<u32>(i) * unit < args.num_tokens; i += NUM_THREADS / 32) {
+    const u32 first = static_cast<u32>(i) * unit;
     u32 tiles = 0;
 #pragma unroll 1
     for (int offset = 0; offset < unit && first + offset < args.num_tokens; offset += WARP_TOKENS) {
@@ -290,12 +293,15 @@ struct TileShare {
 __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const ScoreArguments& args) {
   constexpr int UNITS_OF_LANE = SCHEDULE_UNITS / 32;
   const int lane = lane_index();
-  const uint4* mine = reinterpret_cast<const uint4*>(tiles_of_unit + lane * UNITS_OF_LANE);
+  const int unit_tokens = schedule_unit(args);
   u32 tiles = 0;
 #pragma unroll
-  for (int i = 0; i < UNITS_OF_LANE / 4; ++i) tiles += mine[i].x + mine[i].y + mine[i].z + mine[i].w;
+  for (int i = 0; i < UNITS_OF_LANE; ++i) {
+    const u32 unit = lane * UNITS_OF_LANE + i;
+    if (unit * unit_tokens < args.num_tokens) tiles += tiles_of_unit[unit];
+  }
   u32 inclusive = tiles;
-#pragma unroll 1
+#pragma unroll
   for (int distance = 1; distance < 32; distance *= 2) {
     const u32 before = __shfl_up_sync(0xffffffff, inclusive, distance);
     if (lane >= distance) inclusive += before;
@@ -316,7 +322,7 @@ __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const 
   int unit = owner * UNITS_OF_LANE;
 #pragma unroll 1
   while (share.position + tiles_of_unit[unit] <= share.begin) share.position += tiles_of_unit[unit++];
-  share.first_token = unit * schedule_unit(args);
+  share.first_token = unit * unit_tokens;
   return share;
 }
 
@@ -604,7 +610,7 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32(
     prefetch_tensor_map(q_map);
     prefetch_tensor_map(k_map);
   }
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == NUM_THREADS - 32) {  // of the warp with the least to count
 #pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);
