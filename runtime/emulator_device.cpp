@@ -117,6 +117,7 @@ Result<emulator::RunReport> launch(const CompiledKernel& kernel, const ptx::Modu
   launch.memory = &memory;
   launch.warp_roles = role_names(plan);
   launch.options.seed = settings.seed;
+  launch.options.threads = settings.threads;
   launch.options.arithmetic =
       settings.exact_arithmetic ? emulator::ArithmeticMode::exact : emulator::ArithmeticMode::hardware;
   return emulator::run(launch);

@@ -15,6 +15,8 @@ struct EmulatorSettings {
 
   // Sums rounded once instead of the bit-level model of the arch's tensor core.
   bool exact_arithmetic = false;
+
+  unsigned threads = 0;  // host threads of a run; 0: as many as the machine has
 };
 
 // For DeviceRequest::emulator. A fault that the emulator finds (a race, an out-of-bounds access, a
