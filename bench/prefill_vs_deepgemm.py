@@ -2,10 +2,13 @@
 """Prefill on one Hopper GPU, side by side with DeepGEMM's fp8_mqa_logits: same process, same inputs,
 rounds alternating, warm L2, causal, depth 128, f32 scores, no clean pass.
 
-    prefill_vs_deepgemm.py [--mlaindex PATH] [--shapes S,K,H ...] [--rounds 5] [--samples 9]
+    prefill_vs_deepgemm.py [--mlaindex PATH] [--shapes S,K,H ...] [--rounds 5] [--samples 9] [--fill]
 
 A sample is ten launches in a row between two CUDA events, so that the host's cost of a launch hides
-behind the kernels; a round is the median of its samples, a figure the median of its rounds.
+behind the kernels; a round is the median of its samples, a figure the median of its rounds. The last
+line is the geometric mean of the ratios. DeepGEMM has kernels for 32 and 64 heads: below, q and
+weights are padded to 32 for it, before the clock starts. --fill times our kernel with -inf in the
+hidden slots as well.
 
 Needs torch with CUDA and the deep_gemm package (its wheel, sgl-deep-gemm); without deep_gemm only our
 times are printed. Our kernel is what `mlaindex compile --emit cubin` gives, launched as
@@ -22,7 +25,10 @@ import tempfile
 
 import torch
 
-SHAPES = ["1024,8192,32", "1024,8192,64", "2048,8192,64", "2048,65536,64", "2048,65536,32"]
+SHAPES = [
+    "1024,8192,32", "1024,8192,64", "2048,8192,64", "2048,65536,64", "2048,65536,32", "8192,8192,64", "8192,65536,64",
+    "8192,65536,32", "4096,131072,64", "2048,8192,16", "2048,8192,8"
+]
 DEPTH = 128
 
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -57,8 +63,9 @@ def tensor_map(tensor, dims, strides, box):
 
 
 class Ours:
-    def __init__(self, mlaindex, tokens, keys, heads, q, q_scale, k, k_scale):
-        options = ["--arch", "sm_90a", "--heads", str(heads), "--depth", str(DEPTH), "--mask", "ragged_causal"]
+    def __init__(self, mlaindex, tokens, keys, heads, q, q_scale, k, k_scale, fill="none"):
+        options = ["--arch", "sm_90a", "--heads", str(heads), "--depth", str(DEPTH), "--mask", "ragged_causal",
+                   f"--fill={fill}"]
         sizes = ["--tokens", str(tokens), "--keys", str(keys)]
         explained = json.loads(subprocess.check_output([mlaindex, "explain", *options, *sizes, "--json"]))
         launch = explained["launch"]
@@ -75,7 +82,7 @@ class Ours:
         self.grid = launch["grid"]
         self.threads = launch["num_threads"]
 
-        padded = max(4, 1 << (heads - 1).bit_length())
+        padded_heads = max(4, 1 << (heads - 1).bit_length())
         self.scores = torch.empty(tokens, keys, device="cuda")
         offsets = [torch.tensor([0, n], dtype=torch.int32, device="cuda") for n in (tokens, keys)]
         arguments = struct.pack(
@@ -84,7 +91,7 @@ class Ours:
         self.keep = [
             offsets,
             tensor_map(q, [DEPTH, 2, tokens, heads // 2], [DEPTH, heads * DEPTH, 2 * DEPTH],
-                       [DEPTH, 2, 2 if padded > 64 else 4, padded // 2]),
+                       [DEPTH, 2, 2 if padded_heads > 64 else 4, padded_heads // 2]),
             tensor_map(k, [DEPTH, keys], [DEPTH], [DEPTH, launch["tile_keys"]]),
             aligned(bytes(128)),
             aligned(arguments),
@@ -109,7 +116,20 @@ def microseconds(call):
     return 100 * start.elapsed_time(end)
 
 
-def compare(mlaindex, deep_gemm, tokens, keys, heads, rounds, samples):
+def padded(q, q_scale):
+    """At least 32 heads, the others of zero weight."""
+    tokens, heads, depth = q.shape
+    if heads >= 32:
+        return q, q_scale
+    wide = torch.zeros(tokens, 32, depth, dtype=torch.uint8, device="cuda")
+    wide[:, :heads] = q.view(torch.uint8)
+    weights = torch.zeros(tokens, 32, device="cuda")
+    weights[:, :heads] = q_scale
+    return wide.view(torch.float8_e4m3fn), weights
+
+
+def compare(mlaindex, deep_gemm, tokens, keys, heads, rounds, samples, fill):
+    """Prints a line; returns DeepGEMM's time over ours, or None."""
     q = torch.randn(tokens, heads, DEPTH, device="cuda").to(torch.float8_e4m3fn)
     k = torch.randn(keys, DEPTH, device="cuda").to(torch.float8_e4m3fn)
     q_scale = torch.randn(tokens, heads, device="cuda")
@@ -117,8 +137,11 @@ def compare(mlaindex, deep_gemm, tokens, keys, heads, rounds, samples):
     row = torch.arange(tokens, dtype=torch.int32, device="cuda")
     start, end = torch.zeros_like(row), keys - tokens + 1 + row
     calls = {"ours": Ours(mlaindex, tokens, keys, heads, q, q_scale, k, k_scale)}
+    if fill:
+        calls["filled"] = Ours(mlaindex, tokens, keys, heads, q, q_scale, k, k_scale, "-inf")
     if deep_gemm:
-        calls["deepgemm"] = lambda: deep_gemm.fp8_mqa_logits(q, (k, k_scale), q_scale, start, end, False)
+        wide_q, weights = padded(q, q_scale)
+        calls["deepgemm"] = lambda: deep_gemm.fp8_mqa_logits(wide_q, (k, k_scale), weights, start, end, False)
         visible = torch.arange(keys, device="cuda")[None] < end[:, None]
         ours, theirs = calls["ours"]()[visible], calls["deepgemm"]()[visible]
         difference = float((ours - theirs).norm() / theirs.norm())
@@ -135,11 +158,16 @@ def compare(mlaindex, deep_gemm, tokens, keys, heads, rounds, samples):
     medians = {name: statistics.median(values) for name, values in times.items()}
     operations = 2 * DEPTH * heads * int(end.long().sum())
     text = f"S={tokens:<5} K={keys:<6} H={heads:<3} ours {medians['ours']:8.1f} us {operations / medians['ours'] / 1e6:6.0f} TFLOP/s"
+    if fill:
+        text += f"   filled {medians['filled'] / medians['ours']:.3f}x"
+    ratio = None
     if deep_gemm:
+        ratio = medians["deepgemm"] / medians["ours"]
         worst = min(d / o for d, o in zip(times["deepgemm"], times["ours"]))
-        text += (f"   deepgemm {medians['deepgemm']:8.1f} us   ratio {medians['deepgemm'] / medians['ours']:.3f}"
+        text += (f"   deepgemm {medians['deepgemm']:8.1f} us   ratio {ratio:.3f}"
                  f" (worst round {worst:.3f})")
     print(text, flush=True)
+    return ratio
 
 
 def main():
@@ -148,6 +176,7 @@ def main():
     parser.add_argument("--shapes", nargs="+", default=SHAPES)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--samples", type=int, default=9)
+    parser.add_argument("--fill", action="store_true")
     arguments = parser.parse_args()
     torch.zeros(1, device="cuda")
     try:
@@ -156,8 +185,14 @@ def main():
         print("deep_gemm is not usable:", error)
         deep_gemm = None
     print(torch.cuda.get_device_name(), "torch", torch.__version__, "deep_gemm", getattr(deep_gemm, "__version__", None))
+    ratios = []
     for shape in arguments.shapes:
-        compare(arguments.mlaindex, deep_gemm, *map(int, shape.split(",")), arguments.rounds, arguments.samples)
+        ratio = compare(arguments.mlaindex, deep_gemm, *map(int, shape.split(",")), arguments.rounds, arguments.samples,
+                        arguments.fill)
+        if ratio:
+            ratios.append(ratio)
+    if ratios:
+        print(f"geometric mean of the ratios {statistics.geometric_mean(ratios):.3f}, lowest {min(ratios):.3f}")
 
 
 if __name__ == "__main__":
