@@ -19,7 +19,7 @@
 namespace mlaindex {
 namespace {
 
-// Of the board each arch ships on (H200, B200): only the number of key parts depends on it.
+// Of the board each arch ships on (H200, B200): only the grid depends on it.
 int emulated_sms(Arch arch) noexcept { return arch == Arch::sm_90a ? 132 : 148; }
 
 // An input in emulated global memory. The allocator's alignment is the 16 bytes that TMA needs.

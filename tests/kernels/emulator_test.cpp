@@ -51,3 +51,24 @@ TEST_CASE("the smallest and the ragged edges are right on the emulator") {
     }
   }
 }
+
+TEST_CASE("head counts that fill no box of Q are right on the emulator") {
+  KernelStore store(memory_only(), Log());
+  for (Arch arch : all_archs) {
+    for (int heads : {3, 33, 65, 127}) {
+      const tools::CaseRequest request{.num_tokens = 6, .num_keys = 200, .num_requests = 2, .num_heads = heads, .depth = 128,
+                                       .mask = Mask::ragged_causal, .exact = true};
+      const std::string problem = trouble(store, arch, "", request, forms[2], 2);
+      INFO(arch_name(arch) << " heads " << heads);
+      CHECK(problem == "");
+    }
+  }
+}
+
+TEST_CASE("a batch of more tokens than the scheduler counts one by one is right on the emulator") {
+  KernelStore store(memory_only(), Log());
+  // 256 units of 32 tokens and some: units of 64. Few keys, so that most CTAs cross many token blocks.
+  const tools::CaseRequest request{.num_tokens = 8300, .num_keys = 8300, .num_requests = 400, .num_heads = 4, .depth = 32,
+                                   .mask = Mask::ragged_causal, .exact = true};
+  CHECK(trouble(store, Arch::sm_90a, "q_resident", request, forms[0], 2) == "");
+}
