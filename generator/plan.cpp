@@ -195,6 +195,25 @@ Result<Plan> make_plan(const Spec& spec, std::string_view name) {
                fmt::format("allowed: {}", fmt::join(plan_names(spec.arch), ", "))};
 }
 
+std::vector<BarrierGroup> barrier_groups(const Plan& plan) {
+  const SharedRegion* region = plan.region("barriers");
+  if (region == nullptr) return {};
+  std::vector<BarrierGroup> groups;
+  auto offset = static_cast<std::uint32_t>(region->offset);
+  const auto add = [&](const char* name, int count) {
+    groups.push_back({name, offset, static_cast<std::uint32_t>(count)});
+    offset += static_cast<std::uint32_t>(count * barrier_bytes);
+  };
+  add("key_full", plan.key_stages);
+  add("key_empty", plan.key_stages);
+  if (plan.tensor_memory_columns > 0) {
+    add("accumulator_full", plan.accumulator_stages);
+    add("accumulator_empty", plan.accumulator_stages);
+  }
+  add("q_full", 1);
+  return groups;
+}
+
 std::string kernel_name(const Spec& spec, const Plan& plan) {
   return fmt::format("mlaindex_score_{}_{}_h{}_d{}_{}_{}{}", arch_name(spec.arch), plan.name, spec.num_heads,
                      spec.depth, mask_name(spec.mask), score_type_name(spec.score_type),

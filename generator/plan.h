@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/base/barrier_group.h"
 #include "generator/base/result.h"
 #include "generator/spec.h"
 
@@ -79,6 +80,10 @@ Result<Plan> make_plan(const Spec& spec, std::string_view name);
 // Refuses a plan that cannot run: shared memory, tensor memory columns, register pool, MMA shape,
 // box limits. unsupported_shape with the limit, what the plan needs and what the arch has.
 Status check_plan(const Plan& plan, Arch arch);
+
+// The mbarriers of a CTA by purpose, in the order in which they lie in the region "barriers". Offsets
+// are from the start of dynamic shared memory.
+std::vector<BarrierGroup> barrier_groups(const Plan& plan);
 
 // The name of the kernel in the emitted source, its PTX and its cubin.
 std::string kernel_name(const Spec& spec, const Plan& plan);

@@ -173,7 +173,7 @@ Status NormalisePass::run(Artifact& artifact, const PassContext&) const {
   Result<Module> module = parse(artifact.ptx);
   if (!module) return std::move(module).error();
   artifact.code_digest = code_digest(*module);
-  artifact.notes.push_back({std::string(name()), "code digest " + hex(artifact.code_digest)});
+  artifact.notes.push_back({std::string(name()), "digest", hex(artifact.code_digest)});
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/base/barrier_group.h"
 #include "generator/base/digest.h"
 #include "generator/base/result.h"
 #include "generator/ptx/cubin_facts.h"
@@ -16,7 +17,15 @@ namespace mlaindex::ptx {
 // A line of a pass's report, for people.
 struct Note {
   std::string pass;
+  std::string subject;  // "registers", "mbarrier", "descriptor", ...
   std::string text;
+};
+
+// Neighbouring warps that do the same work.
+struct WarpSet {
+  std::string role;
+  std::uint32_t first_warp = 0;
+  std::uint32_t num_warps = 0;
 };
 
 // The kernel on its way through the pipeline. Passes check it, add facts or rewrite it.
@@ -38,6 +47,11 @@ struct PassContext {
   bool allow_spills = false;
   // Bytes of the box of the tensor map in each kernel parameter, by index; empty: not checked.
   std::map<std::uint32_t, std::uint64_t> tensor_map_box_bytes;
+
+  // For reports. Nothing is judged by these.
+  bool describe = false;  // what the passes found, and not only what they refuse
+  std::vector<WarpSet> roles;
+  std::vector<BarrierGroup> barriers;
 };
 
 class Pass {

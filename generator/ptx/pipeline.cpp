@@ -1,6 +1,8 @@
 #include "generator/ptx/pipeline.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "generator/ptx/facts_pass.h"
 #include "generator/ptx/normalise.h"
@@ -20,6 +22,21 @@ void add_default_passes(Pipeline& pipeline) {
 
 }  // namespace
 
+std::string PassReport::text() const {
+  constexpr std::size_t kSubjectWidth = 15;
+  std::string text = name + ", version " + std::to_string(version);
+  if (!settings.empty()) text.append(", ").append(settings);
+  text += '\n';
+  std::string_view last;
+  for (const Note& note : notes) {
+    std::string subject = note.subject == last ? "" : note.subject;
+    subject.resize(std::max(subject.size() + 1, kSubjectWidth), ' ');
+    text.append(subject).append(note.text).append("\n");
+    last = note.subject;
+  }
+  return text;
+}
+
 Pipeline& Pipeline::add(std::unique_ptr<const Pass> pass) {
   passes_.push_back(std::move(pass));
   return *this;
@@ -34,6 +51,17 @@ Status Pipeline::run(Artifact& artifact, const PassContext& context) const {
     return error;
   }
   return {};
+}
+
+std::vector<PassReport> Pipeline::reports(const Artifact& artifact) const {
+  std::vector<PassReport> reports;
+  for (const auto& pass : passes_) {
+    PassReport report{std::string(pass->name()), pass->version(), pass->settings(), {}};
+    for (const Note& note : artifact.notes)
+      if (note.pass == report.name) report.notes.push_back(note);
+    reports.push_back(std::move(report));
+  }
+  return reports;
 }
 
 Digest Pipeline::digest() const {

@@ -2,12 +2,23 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "generator/ptx/pass.h"
 #include "generator/ptx/rewrite.h"
 
 namespace mlaindex::ptx {
+
+// What one pass had to say.
+struct PassReport {
+  std::string name;
+  int version = 0;
+  std::string settings;     // often empty
+  std::vector<Note> notes;  // in the order they were made
+
+  std::string text() const;  // several lines, for a person; a subject is named once
+};
 
 class Pipeline {
  public:
@@ -16,6 +27,9 @@ class Pipeline {
   // Runs the passes in order and stops at the first refusal, whose message starts with the name of
   // the pass.
   Status run(Artifact& artifact, const PassContext& context) const;
+
+  // The notes of an artifact that went through, by pass. Every pass has its place, with notes or without.
+  std::vector<PassReport> reports(const Artifact& artifact) const;
 
   // Digest of the ordered (name, version, settings) list.
   Digest digest() const;

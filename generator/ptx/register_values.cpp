@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kRounds = 12;      // fixpoint rounds; real kernels settle in three or four
 constexpr int kWidenAfter = 8;   // registers still changing then are given up
+constexpr std::uint32_t kWarpSize = 32;
 
 std::uint64_t mask_of(unsigned width) {
   return width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
@@ -52,11 +53,12 @@ AbstractValue truncated(AbstractValue value, unsigned width) {
   return value;
 }
 
-// The width that the type names at the end of the opcode; nothing for floats and predicates.
+// The width that the type names at the end of the opcode; 1 for predicates, nothing for floats.
 std::optional<unsigned> integer_width(const Opcode& opcode, std::size_t from_end = 0) {
   if (opcode.modifiers.size() <= from_end) return std::nullopt;
   const std::string& text = opcode.modifiers[opcode.modifiers.size() - 1 - from_end];
   const auto type = scalar_type(text);
+  if (type == ScalarType::pred) return 1;
   if (!type || !(text[0] == 'b' || text[0] == 'u' || text[0] == 's') || bit_width(*type) > 64)
     return std::nullopt;
   return bit_width(*type);
@@ -77,6 +79,19 @@ std::optional<Anchor> moved(const AbstractValue& a, const AbstractValue& b, bool
   return anchor;
 }
 
+// What setp.COMPARISON gives, where the known bits decide it.
+std::optional<bool> compared(const Opcode& opcode, const llvm::KnownBits& a, const llvm::KnownBits& b) {
+  const std::string& comparison = opcode.modifiers.front();
+  const bool is_signed = opcode.modifiers.back()[0] == 's';
+  if (comparison == "eq") return llvm::KnownBits::eq(a, b);
+  if (comparison == "ne") return llvm::KnownBits::ne(a, b);
+  if (comparison == "lt") return is_signed ? llvm::KnownBits::slt(a, b) : llvm::KnownBits::ult(a, b);
+  if (comparison == "le") return is_signed ? llvm::KnownBits::sle(a, b) : llvm::KnownBits::ule(a, b);
+  if (comparison == "gt") return is_signed ? llvm::KnownBits::sgt(a, b) : llvm::KnownBits::ugt(a, b);
+  if (comparison == "ge") return is_signed ? llvm::KnownBits::sge(a, b) : llvm::KnownBits::uge(a, b);
+  return std::nullopt;
+}
+
 llvm::KnownBits combine(const std::string& name, const llvm::KnownBits& a, const llvm::KnownBits& b) {
   if (name == "and") return a & b;
   if (name == "or") return a | b;
@@ -88,8 +103,8 @@ llvm::KnownBits combine(const std::string& name, const llvm::KnownBits& a, const
 
 }  // namespace
 
-RegisterValues::RegisterValues(const Function& function)
-    : function_(function), values_(function.registers.size()) {
+RegisterValues::RegisterValues(const Function& function, std::optional<std::uint32_t> warp)
+    : function_(function), warp_(warp), values_(function.registers.size()) {
   bool changed = true;
   for (int round = 0; round < kRounds && changed; ++round) {
     changed = false;
@@ -125,7 +140,7 @@ void RegisterValues::write(const Operand& destination, const AbstractValue& valu
   if (const auto* reg = destination.as<RegisterRef>()) {
     join(reg->index, value, widen, changed);
   } else if (const auto* pair = destination.as<RegisterPair>()) {
-    join(pair->first, unknown(), widen, changed);
+    join(pair->first, value, widen, changed);
     join(pair->second, unknown(), widen, changed);
   } else if (const auto* list = destination.as<OperandList>()) {
     unsigned shift = 0;
@@ -150,6 +165,12 @@ AbstractValue RegisterValues::of(const Operand& operand) const {
   if (const auto* symbol = operand.as<SymbolRef>()) {
     AbstractValue value = unknown();
     value.anchor = Anchor{symbol->table, symbol->index, symbol->offset, true};
+    return value;
+  }
+  if (const auto* special = operand.as<SpecialRegister>(); special && special->name == "%tid.x" && warp_) {
+    AbstractValue value = unknown();
+    value.ones = std::uint64_t{*warp_} * kWarpSize;
+    value.zeros = ~value.ones & ~std::uint64_t{kWarpSize - 1};
     return value;
   }
   if (const auto* list = operand.as<OperandList>()) {  // mov.b64 %rd, {low, high}
@@ -186,6 +207,21 @@ std::optional<std::uint32_t> RegisterValues::tensor_map_parameter(const Instruct
   return place->index;
 }
 
+// A predicate, or what another lane holds.
+AbstractValue RegisterValues::evaluate_across_lanes(const Instruction& instruction) const {
+  const auto width = integer_width(instruction.opcode);
+  const std::vector<Operand>& operands = instruction.operands;
+  if (!width || operands.size() < 3) return unknown();
+  const AbstractValue a = of(operands[1]);
+  if (!a.defined) return {};
+  if (instruction.opcode.name == "shfl") return a.constant() ? a : unknown();  // the same in every lane
+  const AbstractValue b = of(operands[2]);
+  if (!b.defined) return {};
+  if (operands.size() > 3) return unknown();  // combined with another predicate
+  const auto result = compared(instruction.opcode, bits_of(a, *width), bits_of(b, *width));
+  return result ? always(*result ? 1 : 0) : unknown(1);
+}
+
 AbstractValue RegisterValues::evaluate(const Instruction& instruction) const {
   const std::string& name = instruction.opcode.name;
   const std::vector<Operand>& operands = instruction.operands;
@@ -194,6 +230,7 @@ AbstractValue RegisterValues::evaluate(const Instruction& instruction) const {
                                                               "shr", "mul", "mad"};
   const bool binary = std::find(kBinary.begin(), kBinary.end(), name) != kBinary.end();
   const auto width = integer_width(instruction.opcode);
+  if (name == "setp" || name == "shfl") return evaluate_across_lanes(instruction);
   if (!width || (!copies && !binary && name != "selp")) return unknown();
 
   const std::size_t sources = operands.size() - 1;

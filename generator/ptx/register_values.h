@@ -36,7 +36,9 @@ struct AbstractValue {
 
 class RegisterValues {
  public:
-  explicit RegisterValues(const Function& function);
+  // With `warp`, what is known in that warp of a block that is one-dimensional: all but the low bits
+  // of %tid.x, and what a shuffle of it gives.
+  explicit RegisterValues(const Function& function, std::optional<std::uint32_t> warp = std::nullopt);
 
   // Of a register, literal or symbol; anything else is unknown.
   AbstractValue of(const Operand& operand) const;
@@ -48,9 +50,11 @@ class RegisterValues {
 
  private:
   AbstractValue evaluate(const Instruction& instruction) const;
+  AbstractValue evaluate_across_lanes(const Instruction& instruction) const;
   void write(const Operand& destination, const AbstractValue& value, bool widen, bool& changed);
   void join(std::uint32_t reg, AbstractValue value, bool widen, bool& changed);
   const Function& function_;
+  std::optional<std::uint32_t> warp_;
   std::vector<AbstractValue> values_;
 };
 

@@ -43,6 +43,12 @@ Status ResourceGate::run(Artifact& artifact, const PassContext& context) const {
                        number(kernel.static_shared_bytes) + " static)",
                    number(static_cast<std::uint64_t>(context.max_shared_bytes)) +
                        " are allowed; use a plan with fewer stages");
+  artifact.notes.push_back({std::string(name()), "budget",
+                            number(kernel.registers) + " of " + number(max_registers) + " registers, " +
+                                number(kernel.frame_bytes) + " bytes of spills" +
+                                (context.allow_spills ? " (allowed)" : "") + ", " + number(shared) + " of " +
+                                number(static_cast<std::uint64_t>(context.max_shared_bytes)) +
+                                " bytes of shared memory"});
   return {};
 }
 

@@ -131,7 +131,7 @@ Status RewritePass::run(Artifact& artifact, const PassContext&) const {
   if (!cubin) return std::move(cubin).error();
   artifact.ptx = std::move(text);
   artifact.cubin = std::move(cubin).value();
-  artifact.notes.push_back({std::string(name()), options_.text() + ", assembled by " + assembler_->program()});
+  artifact.notes.push_back({std::string(name()), "changes", options_.text() + ", assembled by " + assembler_->program()});
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "generator/ptx/verify.h"
 
+#include "generator/ptx/describe.h"
 #include "generator/ptx/instruction_kinds.h"
 #include "generator/ptx/parser.h"
 #include "generator/ptx/printer.h"
@@ -64,10 +65,11 @@ std::vector<Finding> verify(const Module& module, const Function& entry, const V
   return std::move(examination.findings);
 }
 
-std::map<std::string, int> census(const Function& entry) {
+std::map<std::string, int> census(const Function& entry, const std::vector<bool>& counted) {
   std::map<std::string, int> counts;
-  for (const Instruction& instruction : entry.instructions) {
-    std::string name = census_class(instruction);
+  for (std::size_t i = 0; i < entry.instructions.size(); ++i) {
+    if (!counted.empty() && !counted[i]) continue;
+    std::string name = census_class(entry.instructions[i]);
     if (!name.empty()) ++counts[std::move(name)];
   }
   return counts;
@@ -89,11 +91,9 @@ Status VerifyPass::run(Artifact& artifact, const PassContext& pass_context) cons
       for (std::size_t i = 0; i < findings.size() && i < kReported; ++i) message += described(findings[i]);
       return Error{ErrorCode::rejected_by_pass, std::move(message), "lines are those of the PTX"};
     }
-    std::string counts = function.name + ":";
-    for (const auto& [kind, count] : census(function))
-      counts.append(" ").append(kind).append(" ").append(std::to_string(count)).append(",");
-    counts.pop_back();
-    artifact.notes.push_back({std::string(name()), std::move(counts)});
+    if (!pass_context.describe) continue;
+    for (Note& note : describe(*module, function, pass_context, context.launch_registers))
+      artifact.notes.push_back(std::move(note));
   }
   return {};
 }

@@ -30,7 +30,8 @@ struct VerifyContext {
 std::vector<Finding> verify(const Module& module, const Function& entry, const VerifyContext& context);
 
 // How many instructions of each class that matters an entry has: "tcgen05.mma", "TMA load", ...
-std::map<std::string, int> census(const Function& entry);
+// Of the instructions for which `counted` holds, by index; empty: all.
+std::map<std::string, int> census(const Function& entry, const std::vector<bool>& counted = {});
 
 // Verifies every entry of the artifact's PTX. Runs after the facts pass. Errors: rejected_by_pass
 // with the findings, invalid_file when the PTX does not parse.

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "generator/route.h"
+#include "generator/source.h"
 
 using namespace mlaindex;
 using Catch::Contains;
@@ -31,9 +32,37 @@ TEST_CASE("every plan of every head count and depth is legal, and whole tokens f
           const Status legal = check_plan(*plan, arch);
           if (!legal) FAIL(legal.error().text());
           CHECK(plan->tokens_per_block * plan->padded_heads == plan->column_groups * plan->mma_n);
+          int barriers = 0;
+          for (const BarrierGroup& group : barrier_groups(*plan)) {
+            CHECK(static_cast<int>(group.offset) == plan->region("barriers")->offset + 8 * barriers);
+            barriers += static_cast<int>(group.count);
+          }
+          CHECK(8 * barriers == plan->region("barriers")->bytes);
         }
       }
     }
+  }
+}
+
+TEST_CASE("barriers have the names that the kernels give them") {
+  const Plan plan = *make_plan(spec_of(Arch::sm_100a, 64, 128), "q_resident");
+  const std::vector<BarrierGroup> groups = barrier_groups(plan);
+  const auto base = static_cast<std::uint32_t>(plan.region("barriers")->offset);
+  CHECK(barrier_name(groups, base) == "key_full[0]");
+  CHECK(barrier_name(groups, base + 8 * 9) == "key_empty[4]");
+  CHECK(barrier_name(groups, base + 8 * 13) == "accumulator_empty[1]");
+  CHECK(barrier_name(groups, base + 8 * 14) == "q_full");
+  CHECK(barrier_name(groups, base + 8 * 15).empty());
+  CHECK(barrier_name(groups, base + 4).empty());
+  CHECK(barrier_name(groups, base - 8).empty());
+  // The order is that of the kernels' own text.
+  const std::string source = *emit_source(spec_of(Arch::sm_100a, 64, 128), plan);
+  std::size_t at = 0;
+  for (const BarrierGroup& group : groups) {
+    const std::size_t declared = source.find("const u32 " + group.name + " = ");
+    REQUIRE(declared != std::string::npos);
+    CHECK(declared > at);
+    at = declared;
   }
 }
 
