@@ -6,13 +6,20 @@
 namespace mlaindex::emulator {
 namespace {
 
+// "the barrier at 0x25C08", with its name where there is one.
+std::string barrier_at(const Cta& cta, std::uint32_t address) {
+  const std::string name = cta.cluster.launch.barrier_text(address);
+  const bool named = !name.starts_with("mbarrier ");
+  return "the barrier at " + hex(address) + (named ? " (" + name + ")" : "");
+}
+
 std::string describe(const Wait& wait, Cta& cta) {
   switch (wait.kind) {
     case WaitKind::none: return "nothing";
     case WaitKind::lanes: return "lanes " + hex(wait.value) + " of its warp";
     case WaitKind::mbarrier: {
       const Mbarrier* barrier = cta.mbarrier(wait.value);
-      return "parity " + std::to_string(wait.detail) + " of the barrier at " + hex(wait.value) + ", an " +
+      return "parity " + std::to_string(wait.detail) + " of " + barrier_at(cta, wait.value) + ", an " +
              (barrier != nullptr ? barrier->describe() : std::string("uninitialised mbarrier"));
     }
     case WaitKind::named_barrier: {
@@ -33,23 +40,6 @@ std::string describe(const Wait& wait, Cta& cta) {
   return {};
 }
 
-const char* stall_reason(WaitKind kind) noexcept {
-  switch (kind) {
-    case WaitKind::lanes: return "lanes of its warp";
-    case WaitKind::mbarrier: return "mbarrier";
-    case WaitKind::named_barrier: return "named barrier";
-    case WaitKind::cluster_barrier: return "cluster barrier";
-    case WaitKind::tensor_loads: return "tcgen05.ld";
-    case WaitKind::tensor_stores: return "tcgen05.st";
-    case WaitKind::wgmma_groups: return "wgmma group";
-    case WaitKind::bulk_groups: return "bulk group";
-    case WaitKind::tensor_allocation: return "tensor memory";
-    case WaitKind::register_pool: return "register pool";
-    case WaitKind::none: return "nothing";
-  }
-  return "";
-}
-
 bool moves_data(const AsyncOperation& operation) noexcept { return std::strcmp(operation.engine, "arrive") != 0; }
 
 }  // namespace
@@ -58,6 +48,30 @@ AccumulationModel Launch::accumulation(bool fp8, bool fp4) const noexcept {
   if (spec.options.arithmetic == ArithmeticMode::exact) return kExact;
   if (blackwell) return fp4 ? kBlackwellFp4 : kBlackwell;
   return fp8 ? kHopperFp8 : kHopper16Bit;
+}
+
+std::string Launch::barrier_text(std::uint32_t address) const {
+  const std::uint32_t offset = address & ((1u << kRankShift) - 1);
+  std::string name;
+  if (offset >= program.dynamic_start) name = barrier_name(spec.barriers, offset - program.dynamic_start);
+  return name.empty() ? "mbarrier " + hex(address) : name;
+}
+
+std::string Launch::wait_text(WaitKind kind, std::uint32_t value) const {
+  switch (kind) {
+    case WaitKind::none: return "nothing";
+    case WaitKind::lanes: return "lanes of its warp";
+    case WaitKind::mbarrier: return barrier_text(value);
+    case WaitKind::named_barrier: return value == 0 ? "named barrier" : "named barrier " + hex(value);
+    case WaitKind::cluster_barrier: return "cluster barrier";
+    case WaitKind::tensor_loads: return "tcgen05.ld";
+    case WaitKind::tensor_stores: return "tcgen05.st";
+    case WaitKind::wgmma_groups: return "wgmma group";
+    case WaitKind::bulk_groups: return "bulk group";
+    case WaitKind::tensor_allocation: return "tensor memory";
+    case WaitKind::register_pool: return "register pool";
+  }
+  return {};
 }
 
 Cluster::Cluster(Launch& owner, std::uint64_t cluster_index)
@@ -72,11 +86,12 @@ Cluster::Cluster(Launch& owner, std::uint64_t cluster_index)
     ctas.push_back(std::make_unique<Cta>(
         *this, rank,
         std::array<std::uint32_t, 3>{bx + rank % shape.x, by + rank / shape.x % shape.y, bz + rank / (shape.x * shape.y)}));
-  if (launch.spec.options.trace)
-    async.observe([this](const AsyncOperation& op, std::uint64_t end) {
-      trace.push_back({std::string(op.engine) + " line " + std::to_string(op.line), op.engine,
-                       static_cast<std::uint32_t>(index), op.cta, op.issued, std::max(end, op.issued + 1)});
-    });
+  if (!launch.spec.options.trace) return;
+  timeline.emplace(*this);
+  async.observe([this](const AsyncOperation& operation, std::uint64_t) {
+    timeline->note_completion(operation);
+    timeline->note_phases();
+  });
 }
 
 Cta* Cluster::cta_of(std::uint32_t cluster_address) noexcept {
@@ -93,15 +108,7 @@ void Cluster::note_stall(const Warp& warp, const Fragment& f) {
   StallTotal& total = stalls[{warp.index, warp.current->line, static_cast<std::uint32_t>(f.wait.kind), value}];
   total.steps += now - f.blocked_since;
   ++total.times;
-  if (launch.spec.options.trace && now > f.blocked_since) {
-    std::string name = role(warp.index);
-    if (name.empty()) name = "warp " + std::to_string(warp.index);
-    else name += " (warp " + std::to_string(warp.index) + ")";
-    std::string what = std::string("wait ") + stall_reason(f.wait.kind);
-    if (value != 0) what += " " + hex(value);
-    trace.push_back({what + " line " + std::to_string(warp.current->line), name, static_cast<std::uint32_t>(index),
-                     warp.cta.rank, f.blocked_since, now});
-  }
+  if (timeline) timeline->note_wait(warp, f);
 }
 
 // The warp to run next; nullptr when none can.
@@ -201,7 +208,7 @@ void Cluster::check_exit() {
     for (const auto& [address, barrier] : cta->mbarriers())
       if (barrier.transaction_bytes() != 0)
         cta->report(FaultKind::byte_count, false, nullptr,
-                    "the CTA ended with the barrier at " + hex(address) + " an " + barrier.describe());
+                    "the CTA ended with " + barrier_at(*cta, address) + " an " + barrier.describe());
   }
 }
 

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "emulator/machine.h"
 #include "emulator/mma_arithmetic.h"
 #include "emulator/program.h"
+#include "emulator/timeline.h"
 
 namespace mlaindex::emulator {
 
@@ -30,6 +33,10 @@ struct Launch {
 
   std::uint32_t num_warps() const noexcept { return static_cast<std::uint32_t>((spec.block.count() + 31) / 32); }
   AccumulationModel accumulation(bool fp8, bool fp4) const noexcept;
+  // "key_full[2]", or "mbarrier 0x25C08" where the launch has no name for it.
+  std::string barrier_text(std::uint32_t address) const;
+  // What is waited for, in short: for stalls and traces.
+  std::string wait_text(WaitKind kind, std::uint32_t value) const;
 };
 
 struct StallKey {
@@ -68,7 +75,7 @@ class Cluster {
   std::vector<std::unique_ptr<Cta>> ctas;
   FaultLog faults;
   std::vector<std::uint64_t> counts;  // per instruction of the program
-  std::vector<TraceEvent> trace;
+  std::optional<Timeline> timeline;   // when asked for
   std::unordered_map<StallKey, StallTotal, StallKeyHash> stalls;
 
   bool cancel_failed = false;   // clusterlaunchcontrol.try_cancel found no work

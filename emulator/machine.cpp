@@ -86,7 +86,9 @@ class Collector {
       sum.steps += total.steps;
       sum.times += total.times;
     }
-    std::move(cluster.trace.begin(), cluster.trace.end(), std::back_inserter(report_.trace));
+    if (!cluster.timeline) return;
+    std::vector<TraceEvent> events = cluster.timeline->take();
+    std::move(events.begin(), events.end(), std::back_inserter(report_.trace));
   }
 
   RunReport finish();
@@ -100,13 +102,6 @@ class Collector {
   std::unordered_map<StallKey, StallTotal, StallKeyHash> stalls_;
 };
 
-const char* kind_name(std::uint32_t kind) {
-  static constexpr const char* names[] = {"nothing", "lanes of its warp", "mbarrier", "named barrier", "cluster barrier",
-                                          "tcgen05.ld", "tcgen05.st", "wgmma group", "bulk group", "tensor memory",
-                                          "register pool"};
-  return kind < std::size(names) ? names[kind] : "";
-}
-
 RunReport Collector::finish() {
   report_.completed = !log_.fatal();
   report_.faults = log_.faults();
@@ -117,8 +112,7 @@ RunReport Collector::finish() {
     Stall stall;
     const auto& roles = launch_.spec.warp_roles;
     stall.role = key.warp < roles.size() && !roles[key.warp].empty() ? roles[key.warp] : "warp " + std::to_string(key.warp);
-    stall.waits_for = kind_name(key.kind);
-    if (key.value != 0) stall.waits_for += " " + hex(key.value);
+    stall.waits_for = launch_.wait_text(static_cast<WaitKind>(key.kind), key.value);
     stall.line = key.line;
     stall.steps = total.steps;
     stall.times = total.times;
@@ -131,6 +125,13 @@ RunReport Collector::finish() {
     } else {
       report_.stalls.push_back(std::move(stall));
     }
+  }
+  for (Stall& stall : report_.stalls) {
+    const auto& roles = launch_.spec.warp_roles;
+    const auto warps = std::max<std::ptrdiff_t>(1, std::count(roles.begin(), roles.end(), stall.role));
+    const double lifetimes =
+        static_cast<double>(report_.warp_instructions) * static_cast<double>(warps) * launch_.cluster.count();
+    stall.share = lifetimes == 0 ? 0 : static_cast<double>(stall.steps) / lifetimes;
   }
   std::sort(report_.stalls.begin(), report_.stalls.end(), [](const Stall& a, const Stall& b) {
     return std::tie(b.steps, a.line, a.role, a.waits_for) < std::tie(a.steps, b.line, b.role, b.waits_for);

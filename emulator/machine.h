@@ -10,6 +10,7 @@
 
 #include "emulator/fault.h"
 #include "emulator/global_memory.h"
+#include "generator/base/barrier_group.h"
 #include "generator/base/result.h"
 #include "generator/ptx/module.h"
 
@@ -45,22 +46,34 @@ struct LaunchSpec {
   std::vector<std::byte> params;             // laid out as the kernel declares its parameters
   const GlobalMemory* memory = nullptr;      // every buffer the kernel may touch
   std::vector<std::string> warp_roles;       // optional: name of the role of warp 0, 1, ...
+  std::vector<BarrierGroup> barriers;        // optional: names of mbarriers in dynamic shared memory
   Options options;
+};
+
+// What a row of the timeline belongs to.
+enum class TraceRow : std::uint8_t {
+  warp,     // its waits; between them it runs, or could
+  engine,   // asynchronous work from issue to completion
+  barrier,  // phases of an mbarrier
 };
 
 // A bar of the timeline. Times count warp instructions of the cluster: an order, not a duration.
 struct TraceEvent {
+  TraceRow row = TraceRow::warp;
+  std::uint32_t order = 0;  // among rows of a kind: warp index, shared address
   std::string name, track;
   std::uint32_t cluster = 0, cta = 0;
+  std::uint32_t line = 0;   // of the PTX; 0: none
   std::uint64_t begin = 0, end = 0;
 };
 
 // How long warps of a role were blocked at one line.
 struct Stall {
   std::string role;      // or "warp N"
-  std::string waits_for; // "mbarrier 0x25C08", "lanes of the warp"
+  std::string waits_for; // "key_full[2]", "mbarrier 0x25C08", "lanes of its warp"
   std::uint32_t line = 0;
   std::uint64_t steps = 0, times = 0;
+  double share = 0;      // of the time of all warps of the role, from the start of a cluster to its end
 };
 
 struct RunReport {
@@ -79,7 +92,9 @@ struct RunReport {
 // not possible (no such entry, wrong parameter size, illegal block or cluster).
 Result<RunReport> run(const LaunchSpec& launch);
 
-// The trace in Chrome's JSON format, which Perfetto opens.
+// The trace in Chrome's JSON format, which Perfetto opens: a process per CTA, in it a row per warp,
+// engine and barrier. What overlaps in one row is spread over several. One microsecond there is one
+// warp instruction of the cluster.
 std::string chrome_trace(const RunReport& report);
 
 }  // namespace mlaindex::emulator

@@ -1,12 +1,18 @@
 // What a run has to say: a summary for a person and a timeline for a viewer.
 #include <algorithm>
-#include <set>
+#include <compare>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include "emulator/machine.h"
 
 namespace mlaindex::emulator {
+namespace {
+
+constexpr std::uint32_t kLargestCluster = 16;
+
+}  // namespace
 
 std::string RunReport::text() const {
   std::string out = completed ? "completed" : "stopped";
@@ -21,21 +27,90 @@ std::string RunReport::text() const {
   return out;
 }
 
-std::string chrome_trace(const RunReport& report) {
-  nlohmann::json events = nlohmann::json::array();
-  std::set<std::pair<std::uint32_t, std::string>> tracks;
-  const auto process = [](const TraceEvent& e) { return e.cluster * 16 + e.cta; };
-  for (const TraceEvent& e : report.trace) tracks.insert({process(e), e.track});
-  std::map<std::pair<std::uint32_t, std::string>, std::size_t> rows;
-  for (const auto& track : tracks) {
-    const std::size_t row = rows.size();
-    rows[track] = row;
-    events.push_back({{"ph", "M"}, {"name", "thread_name"}, {"pid", track.first}, {"tid", row}, {"args", {{"name", track.second}}}});
+namespace {
+
+// A row of the viewer, before overlapping bars are spread.
+struct RowKey {
+  std::uint32_t process;
+  TraceRow row;
+  std::uint32_t order;
+  std::string track;
+  auto operator<=>(const RowKey&) const = default;
+};
+
+RowKey row_of(const TraceEvent& event) {
+  return {event.cluster * kLargestCluster + event.cta, event.row, event.order, event.track};
+}
+
+const char* category(TraceRow row) noexcept {
+  switch (row) {
+    case TraceRow::warp: return "warp";
+    case TraceRow::engine: return "engine";
+    case TraceRow::barrier: return "barrier";
   }
-  for (const TraceEvent& e : report.trace)
-    events.push_back({{"ph", "X"}, {"name", e.name}, {"pid", process(e)}, {"tid", rows[{process(e), e.track}]},
-                      {"ts", e.begin}, {"dur", e.end - e.begin}});
-  return nlohmann::json{{"traceEvents", std::move(events)}}.dump();
+  return "";
+}
+
+// Bars of one row, spread over as few lanes as keep bars of a lane from overlapping.
+using Lanes = std::vector<std::vector<const TraceEvent*>>;
+
+Lanes spread(std::vector<const TraceEvent*> bars) {
+  std::stable_sort(bars.begin(), bars.end(),
+                   [](const TraceEvent* a, const TraceEvent* b) { return a->begin < b->begin; });
+  Lanes lanes;
+  for (const TraceEvent* bar : bars) {
+    auto lane = std::find_if(lanes.begin(), lanes.end(), [&](const auto& l) { return l.back()->end <= bar->begin; });
+    if (lane == lanes.end()) lanes.push_back({bar});
+    else lane->push_back(bar);
+  }
+  return lanes;
+}
+
+using Json = nlohmann::json;
+
+Json named(const char* what, std::uint32_t process, std::size_t thread, Json arguments) {
+  return {{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", std::move(arguments)}};
+}
+
+}  // namespace
+
+std::string chrome_trace(const RunReport& report) {
+  std::map<RowKey, std::vector<const TraceEvent*>> rows;
+  bool clusters = false;
+  for (const TraceEvent& event : report.trace) {
+    rows[row_of(event)].push_back(&event);
+    clusters = clusters || event.cta != 0;
+  }
+  Json events = Json::array();
+  std::optional<std::uint32_t> process;
+  std::size_t thread = 0;
+  for (auto& [key, bars] : rows) {
+    if (process != key.process) {
+      process = key.process;
+      const std::string cluster = std::to_string(key.process / kLargestCluster);
+      const std::string name = clusters ? "cluster " + cluster + ", CTA " + std::to_string(key.process % kLargestCluster)
+                                        : "CTA " + cluster;
+      events.push_back(named("process_name", *process, 0, {{"name", name}}));
+      thread = 0;
+    }
+    const Lanes lanes = spread(std::move(bars));
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      ++thread;
+      const std::string suffix = lane == 0 ? "" : " +" + std::to_string(lane);
+      events.push_back(named("thread_name", *process, thread, {{"name", key.track + suffix}}));
+      events.push_back(named("thread_sort_index", *process, thread, {{"sort_index", thread}}));
+      for (const TraceEvent* bar : lanes[lane]) {
+        Json arguments = Json::object();
+        if (bar->line != 0) arguments["line"] = bar->line;
+        events.push_back({{"ph", "X"}, {"name", bar->name}, {"cat", category(key.row)}, {"pid", *process},
+                          {"tid", thread}, {"ts", bar->begin}, {"dur", bar->end - bar->begin},
+                          {"args", std::move(arguments)}});
+      }
+    }
+  }
+  return Json{{"traceEvents", std::move(events)},
+              {"otherData", {{"time", "one microsecond is one warp instruction of the cluster"}}}}
+      .dump();
 }
 
 }  // namespace mlaindex::emulator

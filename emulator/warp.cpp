@@ -227,6 +227,7 @@ std::uint32_t Warp::run(std::uint32_t slice) {
     ++done;
     ++cluster.now;
     ++cluster.counts[f.pc];
+    if (cluster.timeline) cluster.timeline->note_phases();
     if (!finish_step(at, step, x)) break;
   }
   return done;

@@ -23,6 +23,9 @@ struct PtxProgram {
   std::uint32_t cluster = 1;
   std::vector<TensorMapParams> maps;  // parameters map0, map1, ...
   std::vector<std::pair<const void*, std::size_t>> inputs;  // readable buffers
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::vector<std::string> warp_roles;
+  std::vector<BarrierGroup> barriers;
   Options options;
   std::vector<std::uint32_t> out = std::vector<std::uint32_t>(1024, 0);
 
@@ -44,6 +47,9 @@ struct PtxProgram {
     launch.grid.x = ctas;
     launch.block.x = threads;
     launch.cluster.x = cluster;
+    launch.dynamic_shared_bytes = dynamic_shared_bytes;
+    launch.warp_roles = warp_roles;
+    launch.barriers = barriers;
     launch.options = options;
     GlobalMemory memory;
     memory.add(std::as_writable_bytes(std::span(out)), "out");

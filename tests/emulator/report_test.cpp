@@ -1,6 +1,9 @@
 // What a run reports besides faults, and launches that cannot be.
 #include "tests/emulator/ptx_program.h"
 
+#include <map>
+#include <set>
+
 #include <nlohmann/json.hpp>
 
 using namespace mlaindex;
@@ -24,6 +27,125 @@ TEST_CASE("A run counts instructions and says where warps waited") {
   for (const auto& event : trace.at("traceEvents"))
     waited = waited || (event.at("ph") == "X" && event.at("dur").get<int>() > 0);
   CHECK(waited);
+}
+
+namespace {
+
+// One producer warp fills a slot by TMA as often as a consumer warp empties it.
+PtxProgram ring_program(const std::vector<std::uint32_t>& tile) {
+  PtxProgram program;
+  program.target = "sm_90a";
+  program.threads = 64;
+  program.ctas = 2;
+  program.shared = ".extern .shared .align 1024 .b8 smem[];";
+  TensorMapParams map;
+  map.address = reinterpret_cast<std::uintptr_t>(tile.data());
+  map.rank = 2;
+  map.dims = {32, 2};
+  map.strides = {128};
+  map.box = {32, 2};
+  map.type = TensorMapType::u32;
+  program.maps.push_back(map);
+  program.inputs.push_back({tile.data(), 4 * tile.size()});
+  program.options.trace = true;
+  program.body = R"(
+mov.u32 %r1, %tid.x; mov.u32 %r2, smem; add.u32 %r3, %r2, 4096; add.u32 %r4, %r2, 4104; mov.u32 %r9, 0; mov.b64 %rd4, map0; cvta.param.u64 %rd5, %rd4;
+setp.ne.u32 %p1, %r1, 0; @%p1 bra READY;
+mbarrier.init.shared::cta.b64 [%r3], 1; mbarrier.init.shared::cta.b64 [%r4], 1; fence.mbarrier_init.release.cluster;
+READY: bar.sync 0;
+setp.ge.u32 %p2, %r1, 32; @%p2 bra CONSUME;
+setp.ne.u32 %p3, %r1, 0; @%p3 bra END;
+FILL: xor.b32 %r5, %r9, 1; and.b32 %r5, %r5, 1;
+EMPTY: mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r4], %r5; @!%p4 bra EMPTY;
+mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 256;
+cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd5, {0, 0}], [%r3];
+add.u32 %r9, %r9, 1; setp.lt.u32 %p5, %r9, 3; @%p5 bra FILL; bra END;
+CONSUME: setp.ne.u32 %p3, %r1, 32; @%p3 bra END;
+DRAIN: and.b32 %r5, %r9, 1;
+FULL: mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r3], %r5; @!%p4 bra FULL;
+mbarrier.arrive.shared::cta.b64 _, [%r4];
+add.u32 %r9, %r9, 1; setp.lt.u32 %p5, %r9, 3; @%p5 bra DRAIN;
+END:)";
+  return program;
+}
+
+}  // namespace
+
+TEST_CASE("The timeline is a Chrome trace with rows for warps, engines and barriers") {
+  std::vector<std::uint32_t> tile(64, 1);
+  PtxProgram program = ring_program(tile);
+  program.dynamic_shared_bytes = 8192;
+  program.warp_roles = {"producer", "consumer"};
+  program.barriers = {{"full", 4096, 1}, {"empty", 4104, 1}};
+  for (std::uint64_t seed : {0u, 1u, 2u, 7u}) {
+    program.options.seed = seed;
+    const RunReport report = program.run();
+    INFO(report.text());
+    REQUIRE(report.clean());
+    const auto trace = nlohmann::json::parse(chrome_trace(report));
+    using Row = std::pair<std::int64_t, std::int64_t>;  // process, thread
+    std::map<Row, std::string> names;
+    std::map<std::int64_t, std::string> processes;
+    std::map<Row, std::int64_t> ends;
+    std::map<std::string, int> bars;
+    for (const auto& event : trace.at("traceEvents")) {
+      const Row row{event.at("pid").get<std::int64_t>(), event.at("tid").get<std::int64_t>()};
+      REQUIRE(event.at("name").is_string());
+      if (event.at("ph") == "M") {
+        if (event.at("name") == "thread_name") names[row] = event.at("args").at("name");
+        if (event.at("name") == "process_name") processes[row.first] = event.at("args").at("name");
+        if (event.at("name") == "thread_sort_index") CHECK(event.at("args").at("sort_index") == row.second);
+        continue;
+      }
+      REQUIRE(event.at("ph") == "X");
+      REQUIRE(names.count(row) == 1);
+      REQUIRE(processes.count(row.first) == 1);
+      CHECK_FALSE(event.at("name").get<std::string>().empty());
+      const auto begin = event.at("ts").get<std::int64_t>(), duration = event.at("dur").get<std::int64_t>();
+      CHECK(begin >= 0);
+      CHECK(duration > 0);
+      CHECK(begin >= ends[row]);  // bars of a row do not overlap
+      ends[row] = begin + duration;
+      ++bars[event.at("cat").get<std::string>() + " " + names[row]];
+    }
+    CHECK(processes == std::map<std::int64_t, std::string>{{0, "CTA 0"}, {16, "CTA 1"}});
+    CHECK(bars["barrier full"] == 6);   // three phases in each of two CTAs
+    CHECK(bars["barrier empty"] == 6);
+    int loads = 0, waits = 0;
+    for (const auto& [row, count] : bars) {
+      if (row.starts_with("engine TMA load")) loads += count;
+      if (row.starts_with("warp producer (warp 0)") || row.starts_with("warp consumer (warp 1)")) waits += count;
+    }
+    CHECK(loads == 6);
+    CHECK(waits > 0);
+  }
+}
+
+TEST_CASE("Barriers that the launch names are named in stalls and faults, others by address") {
+  std::vector<std::uint32_t> tile(64, 1);
+  PtxProgram program = ring_program(tile);
+  program.options.seed = 1;
+  program.dynamic_shared_bytes = 8192;
+  program.warp_roles = {"producer", "consumer"};
+  program.barriers = {{"full", 4096, 1}};
+  const RunReport report = program.run();
+  REQUIRE(report.clean());
+  std::set<std::string> waits;
+  for (const Stall& stall : report.stalls) {
+    waits.insert(stall.role + " " + stall.waits_for);
+    CHECK(stall.share > 0);
+    CHECK(stall.share <= 1);
+  }
+  CHECK(waits.count("consumer full") == 1);
+  CHECK(waits.count("producer mbarrier 0x1408") == 1);
+
+  program.body.replace(program.body.find("mbarrier.arrive.shared::cta.b64 _, [%r4];"), 41, "");
+  const RunReport stuck = program.run();
+  REQUIRE_FALSE(stuck.completed);
+  CHECK(stuck.text().find("of the barrier at 0x1400 (full), an mbarrier") != std::string::npos);
+  CHECK(stuck.text().find("of the barrier at 0x1408, an mbarrier") != std::string::npos);
+  program.barriers = {{"empty", 4104, 1}};
+  CHECK(program.run().text().find("of the barrier at 0x1408 (empty), an mbarrier") != std::string::npos);
 }
 
 TEST_CASE("Launches that cannot be are refused with the rule") {
