@@ -1,14 +1,10 @@
 #include "runtime/cache_store.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
-
-#include "generator/base/digest.h"
 
 namespace mlaindex {
 namespace {
@@ -28,14 +24,6 @@ bool is_hex(std::string_view text) {
 bool is_entry_name(std::string_view name) {
   constexpr std::size_t digits = key_digits - folder_digits;
   return name.size() == digits + entry_suffix.size() && name.ends_with(entry_suffix) && is_hex(name.substr(0, digits));
-}
-
-// Unlike process ids, random bits do not repeat among containers that share a directory.
-std::string random_name() {
-  std::array<std::uint8_t, 16> bits{};
-  // Never short or interrupted for so few bytes; and a name that repeats is refused by O_EXCL.
-  (void)::getrandom(bits.data(), bits.size(), 0);
-  return hex(digest_of({reinterpret_cast<const char*>(bits.data()), bits.size()})).substr(0, 32);
 }
 
 Error refused(const fs::path& root, std::string_view why) {
@@ -103,7 +91,7 @@ Status CacheStore::store(const CacheEntry& entry) const {
   for (const fs::path& directory : {temporaries, path.parent_path()}) {
     if (Status made = files_.make_directories(directory); !made) return made;
   }
-  return files_.publish(path, temporaries / random_name(), encode(entry));
+  return files_.publish(path, temporaries / random_file_name(), encode(entry));
 }
 
 Status CacheStore::move_aside(const fs::path& path) const {

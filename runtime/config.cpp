@@ -14,9 +14,10 @@ namespace mlaindex {
 namespace {
 
 constexpr std::string_view prefix = "MLAINDEX_JIT_";
-constexpr std::array<std::string_view, 6> known_names{
-    "MLAINDEX_JIT_CACHE_DIR", "MLAINDEX_JIT_CACHE",       "MLAINDEX_JIT_LOG",
-    "MLAINDEX_JIT_NVRTC",     "MLAINDEX_JIT_CUDA_DRIVER", "MLAINDEX_JIT_NVRTC_CACHE"};
+constexpr std::array<std::string_view, 9> known_names{
+    "MLAINDEX_JIT_CACHE_DIR",    "MLAINDEX_JIT_CACHE",        "MLAINDEX_JIT_LOG",
+    "MLAINDEX_JIT_NVRTC",        "MLAINDEX_JIT_CUDA_DRIVER",  "MLAINDEX_JIT_NVRTC_CACHE",
+    "MLAINDEX_JIT_PTXAS",        "MLAINDEX_JIT_DUMP_DIR",     "MLAINDEX_JIT_OVERRIDE_DIR"};
 constexpr std::string_view cache_folder = "mlaindex_jit";
 
 // Single-character edits that turn one word into the other (Levenshtein).
@@ -124,6 +125,13 @@ void Config::use_cache_dir(std::filesystem::path directory) {
   cache_dir_origin = "option";
 }
 
+bool Config::dumps() const {
+  if (dump_dir.empty()) return false;
+  std::error_code absent;
+  return dump_dir.lexically_normal() != override_dir.lexically_normal() &&
+         !std::filesystem::equivalent(dump_dir, override_dir, absent);
+}
+
 Config config_from_environment(const GetEnvironment& get, const std::vector<std::string>& environment_names) {
   Config config;
   Reader reader(get, config);
@@ -133,6 +141,9 @@ Config config_from_environment(const GetEnvironment& get, const std::vector<std:
   reader.read_switch("MLAINDEX_JIT_NVRTC_CACHE", config.nvrtc_cache);
   config.nvrtc_path = reader.text("MLAINDEX_JIT_NVRTC").value_or("");
   config.cuda_driver_path = reader.text("MLAINDEX_JIT_CUDA_DRIVER").value_or("");
+  config.ptxas_path = reader.text("MLAINDEX_JIT_PTXAS").value_or("");
+  config.dump_dir = reader.text("MLAINDEX_JIT_DUMP_DIR").value_or("");
+  config.override_dir = reader.text("MLAINDEX_JIT_OVERRIDE_DIR").value_or("");
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
     if (auto directory = reader.text(name)) config.toolkit_dirs.emplace_back(*directory);
   }
@@ -167,6 +178,11 @@ std::vector<ConfigRow> describe(const Config& config) {
       {"MLAINDEX_JIT_CUDA_DRIVER", or_default(config.cuda_driver_path, "libcuda.so.1"), "path of libcuda"},
       {"MLAINDEX_JIT_NVRTC_CACHE", on_off(config.nvrtc_cache),
        "on or off: NVRTC's own disk cache beside ours"},
+      {"MLAINDEX_JIT_PTXAS", or_default(config.ptxas_path, "searched for"), "path of ptxas, for changed PTX"},
+      {"MLAINDEX_JIT_DUMP_DIR", or_default(config.dump_dir.string(), "none"),
+       "directory that gets source, PTX, cubin and report of every kernel"},
+      {"MLAINDEX_JIT_OVERRIDE_DIR", or_default(config.override_dir.string(), "none"),
+       "directory of PTX and cubins that replace those of a kernel"},
   };
 }
 

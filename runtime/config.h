@@ -17,6 +17,9 @@ struct Config {
   LogLevel log_level = LogLevel::warn;
   std::string nvrtc_path;             // of libnvrtc; empty: searched for
   std::string cuda_driver_path;       // of libcuda; empty: libcuda.so.1
+  std::string ptxas_path;             // of ptxas, which assembles changed PTX; empty: searched for
+  std::filesystem::path dump_dir;     // every kernel's source, PTX, cubin and report go there; empty: nowhere
+  std::filesystem::path override_dir; // PTX and cubins there replace those of one kernel; empty: none
   bool nvrtc_cache = false;           // true: NVRTC's own disk cache too (12.9 and later have one). Off, since a
                                       // hit there does not run the assembler, and its warnings are lost
   std::vector<std::filesystem::path> toolkit_dirs;  // CUDA_HOME, CUDA_PATH
@@ -24,6 +27,8 @@ struct Config {
 
   // An explicit choice, such as --cache-dir: wins over the environment.
   void use_cache_dir(std::filesystem::path directory);
+  // There is a dump folder, and it is not the override folder: a dump would else become an override.
+  bool dumps() const;
   // The cache is on and has a place.
   bool has_disk_cache() const noexcept { return cache_enabled && !cache_dir.empty(); }
 };

@@ -1,10 +1,12 @@
 // Where scores are computed: a GPU, the emulator, or the CPU reference, behind one interface.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "generator/base/result.h"
 #include "runtime/config.h"
@@ -22,11 +24,20 @@ struct RunOptions {
   bool guard_zones = false;
 };
 
+// How long the warps of a role were blocked, and on what.
+struct WarpWait {
+  std::string role;          // of the plan
+  std::string waits_for;     // "key_full[2]", "lanes of its warp"
+  double share = 0;          // of the time of all warps of the role, 0 to 1
+  std::uint64_t times = 0;
+};
+
 struct ScoreRun {
   std::string device;                                   // "cuda:0 (NVIDIA H200, sm_90a)"
   AccumulationModel accumulation = exact_accumulation;  // what check_scores should allow
   std::optional<KernelLookup> kernel = {};              // absent on the CPU and where nothing was launched
   std::optional<double> kernel_milliseconds = {};       // of one launch; the median when timed_runs > 0
+  std::vector<WarpWait> waits = {};                     // of the emulator: longest first
   std::string evidence = {};                            // what the run itself showed, for a person; often empty
 };
 
@@ -39,6 +50,9 @@ class Device {
   virtual ~Device() = default;
 
   virtual std::string name() const = 0;
+
+  // Whether runs can be recorded as a timeline of warps, engines and barriers.
+  virtual bool has_timeline() const noexcept { return false; }
 
   // The scores of the problem into host memory. Bytes that the contract leaves untouched keep the
   // value that the buffer had.

@@ -1,5 +1,6 @@
 #include "runtime/emulator_device.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -116,18 +117,37 @@ Result<emulator::RunReport> launch(const CompiledKernel& kernel, const ptx::Modu
   launch.params = std::move(params);
   launch.memory = &memory;
   launch.warp_roles = role_names(plan);
+  launch.barriers = barrier_groups(plan);
+  launch.options.trace = static_cast<bool>(settings.on_timeline);
   launch.options.seed = settings.seed;
   launch.options.threads = settings.threads;
   launch.options.arithmetic =
       settings.exact_arithmetic ? emulator::ArithmeticMode::exact : emulator::ArithmeticMode::hardware;
-  return emulator::run(launch);
+  auto report = emulator::run(launch);
+  if (report && settings.on_timeline) settings.on_timeline(emulator::chrome_trace(*report));
+  return report;
+}
+
+// Waits by role and reason, whatever the line.
+std::vector<WarpWait> waits_of(const emulator::RunReport& report) {
+  std::vector<WarpWait> waits;
+  for (const emulator::Stall& stall : report.stalls) {
+    const auto same = [&](const WarpWait& w) { return w.role == stall.role && w.waits_for == stall.waits_for; };
+    auto wait = std::find_if(waits.begin(), waits.end(), same);
+    if (wait == waits.end()) wait = waits.insert(waits.end(), {stall.role, stall.waits_for, 0, 0});
+    wait->share += stall.share;
+    wait->times += stall.times;
+  }
+  std::stable_sort(waits.begin(), waits.end(), [](const WarpWait& a, const WarpWait& b) { return a.share > b.share; });
+  return waits;
 }
 
 class EmulatorDevice : public Device {
  public:
   EmulatorDevice(KernelStore& store, Arch arch, EmulatorSettings settings)
-      : store_(store), arch_(arch), settings_(settings) {}
+      : store_(store), arch_(arch), settings_(std::move(settings)) {}
 
+  bool has_timeline() const noexcept override { return true; }
   std::string name() const override { return fmt::format("emulator ({}, schedule {})", arch_name(arch_), settings_.seed); }
   Result<ScoreRun> score(const ScoreProblem& problem, ScoreBuffer scores, const RunOptions& options) override;
 
@@ -152,12 +172,16 @@ Result<ScoreRun> EmulatorDevice::score(const ScoreProblem& problem, ScoreBuffer 
   if (Status status = validate(problem, scores); !status) return status.error();
   ScoreRun run{.device = name(),
                .accumulation = settings_.exact_arithmetic ? exact_accumulation : accumulation_model(arch_)};
-  if (problem.num_tokens == 0 || problem.num_columns == 0) return run;
+  const auto without_launch = [&] {
+    if (settings_.on_timeline) settings_.on_timeline(emulator::chrome_trace({}));
+    return run;
+  };
+  if (problem.num_tokens == 0 || problem.num_columns == 0) return without_launch();
   const bool ragged = problem.mask == Mask::ragged || problem.mask == Mask::ragged_causal;
   if (problem.num_keys == 0 || (ragged && problem.num_requests() == 0)) {
     // Nothing is visible, so no kernel runs: the reference fills.
     if (Status status = reference_scores(problem, scores); !status) return status.error();
-    return run;
+    return without_launch();
   }
 
   auto lookup = store_.get(spec_for(problem, arch_), options.plan_name);
@@ -176,6 +200,7 @@ Result<ScoreRun> EmulatorDevice::score(const ScoreProblem& problem, ScoreBuffer 
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
   run.evidence = fmt::format("{} warp instructions of the kernel's own PTX in {:.1f} s: no race, no hazard, no stray access",
                              report->warp_instructions, elapsed.count());
+  run.waits = waits_of(*report);
   run.kernel = std::move(*lookup);
   return run;
 }

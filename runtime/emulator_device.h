@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "runtime/device.h"
 
@@ -17,6 +19,10 @@ struct EmulatorSettings {
   bool exact_arithmetic = false;
 
   unsigned threads = 0;  // host threads of a run; 0: as many as the machine has
+
+  // Takes the timeline of every run in Chrome's JSON format, that of a run which found a fault too.
+  // Empty: no timeline is kept.
+  std::function<void(const std::string& chrome_trace)> on_timeline = {};
 };
 
 // For DeviceRequest::emulator. A fault that the emulator finds (a race, an out-of-bounds access, a

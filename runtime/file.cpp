@@ -3,13 +3,17 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
 #include <utility>
+
+#include "generator/base/digest.h"
 
 namespace mlaindex {
 namespace {
@@ -85,6 +89,14 @@ void sync_directory(FileCalls& calls, const fs::path& directory) noexcept {
 }
 
 }  // namespace
+
+// Unlike process ids, random bits do not repeat among containers that share a directory.
+std::string random_file_name() {
+  std::array<std::uint8_t, 16> bits{};
+  // Never short or interrupted for so few bytes; and a name that repeats is refused by O_EXCL.
+  (void)::getrandom(bits.data(), bits.size(), 0);
+  return hex(digest_of({reinterpret_cast<const char*>(bits.data()), bits.size()})).substr(0, 32);
+}
 
 int FileCalls::open(const char* path, int flags, mode_t mode) { return ::open(path, flags, mode); }
 ssize_t FileCalls::read(int fd, void* buffer, std::size_t bytes) { return ::read(fd, buffer, bytes); }

@@ -47,6 +47,9 @@ struct FileInfo {
   std::int64_t modified = 0;  // seconds since 1970
 };
 
+// 32 hex digits that nobody else comes up with, for temporary files.
+std::string random_file_name();
+
 // Errors are cache_trouble with the path, what was tried and the system's reason, or invalid_file for
 // a file that is not what it must be.
 class FileSystem {

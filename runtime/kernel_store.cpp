@@ -10,12 +10,17 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "generator/ptx/pipeline.h"
 #include "generator/route.h"
 #include "generator/source.h"
 #include "runtime/cache_key.h"
 #include "runtime/cache_store.h"
-#include "runtime/tensor_map.h"
+#include "runtime/find_assembler.h"
+#include "runtime/kernel_dump.h"
+#include "runtime/kernel_override.h"
+#include "runtime/kernel_passes.h"
 
 namespace mlaindex {
 namespace {
@@ -40,41 +45,35 @@ class StepClock {
   std::vector<StepTime>& steps_;
 };
 
-// What the plan allows the compiled kernel to be.
-ptx::PassContext pass_context(const CompiledKernel& kernel) {
-  const ArchLimits& limits = arch_limits(kernel.spec.arch);
-  ptx::PassContext context;
-  context.entry = kernel.kernel_name;
-  context.sm_number = limits.sm_number;
-  context.max_registers_per_thread = kernel.plan.entry_registers;
-  context.dynamic_shared_bytes = kernel.plan.shared_bytes();
-  context.max_shared_bytes = limits.shared_bytes_per_cta;
-  // By kernel parameter (generator/kernel_arguments.h). A box does not depend on the problem.
-  context.tensor_map_box_bytes = {{0, box_bytes(q_map_params(kernel.spec, kernel.plan, 0, 1))},
-                                  {1, box_bytes(k_map_params(kernel.spec, kernel.plan, 0, 1))},
-                                  {2, box_bytes(k_scale_map_params(kernel.plan, 0, 1))}};
-  return context;
-}
-
 }  // namespace
 
 std::string_view kernel_origin_name(KernelOrigin origin) noexcept {
   switch (origin) {
     case KernelOrigin::memory: return "memory";
     case KernelOrigin::disk: return "disk";
-    case KernelOrigin::compiled: break;
+    case KernelOrigin::compiled: return "compiled";
+    case KernelOrigin::overridden: return "overridden";
   }
-  return "compiled";
+  return "unknown";
 }
 
 struct KernelStore::State {
   // A spec and the name of its plan: what plans are made from.
   using Request = std::pair<std::uint32_t, std::string>;
 
-  State(Config configuration, Log messages, std::unique_ptr<Compiler> with, FileSystem files)
-      : config(std::move(configuration)), log(std::move(messages)), compiler(std::move(with)) {
+  State(Config configuration, Log messages, std::unique_ptr<Compiler> with, FileSystem system)
+      : config(std::move(configuration)), log(std::move(messages)), compiler(std::move(with)),
+        files(std::move(system)) {
+    std::error_code absent;
+    if (!config.override_dir.empty() && !std::filesystem::is_directory(config.override_dir, absent))
+      log.warn(fmt::format("there is no override folder '{}': nothing is overridden", config.override_dir.string()));
+    if (!config.dump_dir.empty() && !config.dumps()) {
+      log.warn(fmt::format("'{}' is the folder for dumps and for overrides: nothing is dumped, as each dump would be "
+                           "taken for an override",
+                           config.dump_dir.string()));
+    }
     if (!config.has_disk_cache()) return;
-    Result<CacheStore> opened = CacheStore::open(config.cache_dir, std::move(files), log);
+    Result<CacheStore> opened = CacheStore::open(config.cache_dir, files, log);
     if (opened) cache.emplace(std::move(opened).value());
     else log.warn_once("cache open", "compiled kernels are kept in memory only: " + opened.error().text());
   }
@@ -82,12 +81,17 @@ struct KernelStore::State {
   Result<KernelLookup> get(const Spec& spec, std::string_view plan_name);
   KernelResult make(const Spec& spec, Plan plan, KernelLookup& lookup) noexcept;
   KernelResult find_or_compile(const Spec& spec, Plan plan, KernelLookup& lookup);
+  Status get_original(CompiledKernel& kernel, const CacheKey& key, KernelLookup& lookup, StepClock& clock);
   Status compile(CompiledKernel& kernel, StepClock& clock);
+  void dump(const CompiledKernel& kernel, StepClock& clock);
+  Result<KernelOverride> find_override(const CompiledKernel& kernel, StepClock& clock);
+  Status override_kernel(const KernelOverride& change, CompiledKernel& kernel, StepClock& clock);
   void save(const CompiledKernel& kernel, const CacheKey& key, StepClock& clock);
 
   const Config config;
   const Log log;
   const std::unique_ptr<Compiler> compiler;
+  const FileSystem files;
   std::optional<CacheStore> cache;
   const ptx::Pipeline pipeline = ptx::default_pipeline();
 
@@ -95,8 +99,8 @@ struct KernelStore::State {
   std::map<Request, std::shared_future<KernelResult>> kernels;
 
   struct {
-    std::atomic<std::uint64_t> hit_memory{0}, waited{0}, hit_disk{0}, compiled{0}, failed{0}, quarantined{0},
-        store_failed{0};
+    std::atomic<std::uint64_t> hit_memory{0}, waited{0}, hit_disk{0}, compiled{0}, overridden{0}, failed{0},
+        quarantined{0}, store_failed{0};
   } counters;
 };
 
@@ -165,24 +169,68 @@ KernelResult KernelStore::State::find_or_compile(const Spec& spec, Plan plan, Ke
   kernel->plan = std::move(plan);
   kernel->key = key.hex;
 
+  const Result<KernelOverride> change = find_override(*kernel, clock);
+  if (!change) return change.error();
+  // PTX of an override needs nothing of the original.
+  if (!change->ptx) {
+    if (Status made = get_original(*kernel, key, lookup, clock); !made) return made.error();
+  }
+  if (change->any()) {
+    if (Status applied = override_kernel(*change, *kernel, clock); !applied) return applied.error();
+    lookup.origin = KernelOrigin::overridden;
+  }
+  return std::shared_ptr<const CompiledKernel>(std::move(kernel));
+}
+
+// As the compiler made it: from the cache, or now.
+Status KernelStore::State::get_original(CompiledKernel& kernel, const CacheKey& key, KernelLookup& lookup,
+                                        StepClock& clock) {
   if (cache) {
     CacheStore::Found found = clock.time("cache_read", [&] { return cache->find(key); });
     if (found.quarantined) counters.quarantined += 1;
     if (found.entry) {
-      kernel->ptx = std::move(found.entry->ptx);
-      kernel->cubin = std::move(found.entry->cubin);
-      kernel->facts = std::move(found.entry->facts);
+      kernel.ptx = std::move(found.entry->ptx);
+      kernel.cubin = std::move(found.entry->cubin);
+      kernel.facts = std::move(found.entry->facts);
       lookup.origin = KernelOrigin::disk;
       counters.hit_disk += 1;
-      return std::shared_ptr<const CompiledKernel>(std::move(kernel));
+      dump(kernel, clock);
+      return {};
     }
   }
-
-  if (Status compiled = compile(*kernel, clock); !compiled) return compiled.error();
+  if (Status compiled = compile(kernel, clock); !compiled) return compiled;
   lookup.origin = KernelOrigin::compiled;
   counters.compiled += 1;
-  if (cache) save(*kernel, key, clock);
-  return std::shared_ptr<const CompiledKernel>(std::move(kernel));
+  if (cache) save(kernel, key, clock);
+  dump(kernel, clock);
+  return {};
+}
+
+void KernelStore::State::dump(const CompiledKernel& kernel, StepClock& clock) {
+  if (!config.dumps()) return;
+  const Status dumped = clock.time("dump", [&] { return dump_kernel(kernel, config.dump_dir, files); });
+  if (!dumped) log.warn_once("dump", fmt::format("kernels are not dumped to '{}': {}", config.dump_dir.string(), dumped.error().message));
+}
+
+Result<KernelOverride> KernelStore::State::find_override(const CompiledKernel& kernel, StepClock& clock) {
+  if (config.override_dir.empty()) return KernelOverride{};
+  Result<KernelOverride> change =
+      clock.time("override_read", [&] { return mlaindex::find_override(kernel, config.override_dir, files); });
+  if (!change) return change;
+  for (const std::filesystem::path& path : change->outdated) {
+    log.warn_once(path.string(), fmt::format("override '{}' is not used: the key of {} is now {}", path.string(),
+                                             kernel.kernel_name, kernel.key));
+  }
+  return change;
+}
+
+Status KernelStore::State::override_kernel(const KernelOverride& change, CompiledKernel& kernel, StepClock& clock) {
+  const Result<ptx::Assembler> assembler = find_assembler(config);
+  Status applied = clock.time("override", [&] { return apply_override(change, assembler, pipeline, kernel); });
+  if (!applied) return applied;
+  counters.overridden += 1;
+  log.warn(kernel.kernel_name + ": " + kernel.override_text);
+  return {};
 }
 
 Status KernelStore::State::compile(CompiledKernel& kernel, StepClock& clock) {
@@ -195,17 +243,10 @@ Status KernelStore::State::compile(CompiledKernel& kernel, StepClock& clock) {
   if (!output) return output.error();
   if (!output->log.empty()) log.warn("compiling " + kernel.kernel_name + ":\n" + output->log);
 
-  ptx::Artifact artifact;
-  artifact.ptx = std::move(output->ptx);
-  artifact.cubin = std::move(output->cubin);
-  const ptx::PassContext context = pass_context(kernel);
-  if (Status passed = clock.time("passes", [&] { return pipeline.run(artifact, context); }); !passed) return passed;
-  // The resource gate let exactly one kernel through.
-  if (artifact.facts.kernels.size() != 1)
-    return Error{ErrorCode::internal, "the passes let through a cubin without one kernel", "please report this"};
-  kernel.facts = std::move(artifact.facts.kernels.front());
-  kernel.ptx = std::move(artifact.ptx);
-  kernel.cubin = std::move(artifact.cubin);
+  kernel.ptx = std::move(output->ptx);
+  kernel.cubin = std::move(output->cubin);
+  const auto passed = clock.time("passes", [&] { return run_passes(pipeline, kernel); });
+  if (!passed) return passed.error();
   return {};
 }
 
@@ -248,6 +289,7 @@ KernelCounters KernelStore::counters() const noexcept {
           .waited = now.waited,
           .hit_disk = now.hit_disk,
           .compiled = now.compiled,
+          .overridden = now.overridden,
           .failed = now.failed,
           .quarantined = now.quarantined,
           .store_failed = now.store_failed};

@@ -1,10 +1,16 @@
 #include <unistd.h>
 
+#include <memory>
+
 #include <fmt/format.h>
 
+#include "generator/ptx/pipeline.h"
+#include "runtime/find_assembler.h"
+#include "runtime/kernel_passes.h"
 #include "tools/commands.h"
 #include "tools/kernel_report.h"
 #include "tools/output_file.h"
+#include "tools/rewrite_options.h"
 
 namespace mlaindex::tools {
 namespace {
@@ -30,16 +36,33 @@ Status check_options(const CompileOptions& options, bool json) {
 Result<ExitCode> run_compile(Session& session, const CompileOptions& options) {
   Output& output = session.output();
   if (Status valid = check_options(options, output.json()); !valid) return valid.error();
+  const Result<ptx::RewriteOptions> rewrite = parse_rewrite(options.rewrite);
+  if (!rewrite) return rewrite.error();
   const Result<Spec> spec = spec_of(options.spec);
   if (!spec) return spec.error();
-  const Result<KernelLookup> lookup = session.kernels().get(*spec, options.spec.plan);
+  Result<KernelLookup> lookup = session.kernels().get(*spec, options.spec.plan);
   if (!lookup) return lookup.error();
 
+  const bool report = options.emit == "report", rewrites = !options.rewrite.empty();
+  std::vector<ptx::PassReport> reports;
+  if (report || rewrites) {
+    auto examined = std::make_shared<CompiledKernel>(*lookup->kernel);
+    const ptx::Pipeline pipeline =
+        rewrites ? ptx::rewriting_pipeline(*rewrite, find_assembler(session.config())) : ptx::default_pipeline();
+    auto passed = run_passes(pipeline, *examined, /*describe=*/true);
+    if (!passed) return passed.error();
+    reports = *std::move(passed);
+    lookup->kernel = std::move(examined);
+  }
   const CompiledKernel& kernel = *lookup->kernel;
   output.set("kernel", kernel_json(*lookup));
-  if (options.emit == "report") {
+  if (rewrites) output.set("rewrite", rewrite->text());
+  if (report) {
     print_kernel(output, *lookup);
     output.row("key", kernel.key);
+    if (rewrites) output.row("rewrite", rewrite->text() + "; not kept in the cache");
+    print_passes(output, reports);
+    output.set("passes", passes_json(reports));
     return ExitCode::done;
   }
   const std::string& image = options.emit == "ptx" ? kernel.ptx : kernel.cubin;

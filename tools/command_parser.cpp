@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "generator/source.h"
+#include "tools/rewrite_options.h"
 
 namespace mlaindex::tools {
 namespace {
@@ -26,6 +27,14 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   common(command.add_flag("--json", options.json, "One JSON object on stdout instead of text"));
   common(command.add_option("--cache-dir", options.cache_dir,
                             "Folder of compiled kernels (default: MLAINDEX_JIT_CACHE_DIR, else XDG cache)")
+             ->type_name("DIR"));
+  common(command.add_option("--dump-dir", options.dump_dir,
+                            "Folder that gets source, PTX, cubin and report of each kernel (default: "
+                            "MLAINDEX_JIT_DUMP_DIR)")
+             ->type_name("DIR"));
+  common(command.add_option("--override-dir", options.override_dir,
+                            "Folder of PTX and cubins that replace those of a kernel, named as in the dump "
+                            "(default: MLAINDEX_JIT_OVERRIDE_DIR)")
              ->type_name("DIR"));
   common(command.add_option("--log-level", options.log_level,
                             "trace, debug, info, warn, error or off (default: MLAINDEX_JIT_LOG, else warn)")
@@ -109,6 +118,11 @@ void Grammar::add_kernel_commands() {
   CLI::App& command = add(root_, "compile", "Compile a kernel, or find it in the cache", run_compile, compile);
   add_spec_options(command, compile->spec);
   command.add_option("--emit", compile->emit, "ptx, cubin or report (default)")->type_name("WHAT");
+  command
+      .add_option("--rewrite", compile->rewrite,
+                  std::string("Change the PTX and assemble it anew; may be given several times: ") + rewrite_items)
+      ->type_name("ITEM")
+      ->take_all();
   command.add_option("-o,--output", compile->output, "File for the PTX or the cubin (default: stdout)")
       ->type_name("FILE");
 }
@@ -124,6 +138,8 @@ void Grammar::add_score() {
   command.add_option("--device", options->device, "auto (default), cuda:N, emulator or cpu")->type_name("DEVICE");
   command.add_option("--schedule", options->schedule, "Of the emulator: seed of the order in which work completes")
       ->type_name("SEED");
+  command.add_option("--trace", options->trace, "Of the emulator: file for a timeline in Chrome's trace format (Perfetto)")
+      ->type_name("FILE");
   command.add_option("--arch", options->arch, "sm_90a or sm_100a (default: that of the device)")->type_name("ARCH");
   command.add_flag("--check", options->settings.check,
                    "Compare with the f64 reference, and with the file's own scores");

@@ -106,6 +106,7 @@ Status check_cache(const Session& session) {
 struct Tally {
   std::size_t compiled = 0;
   std::size_t found = 0;
+  std::size_t overridden = 0;  // not in the cache
   std::optional<Error> first_failure;
 };
 
@@ -118,7 +119,9 @@ Tally report(Output& output, const std::vector<Spec>& specs,
     if (!results[i]) continue;
     const Result<KernelLookup>& lookup = *results[i];
     if (lookup) {
-      (lookup->origin == KernelOrigin::compiled ? tally.compiled : tally.found) += 1;
+      (lookup->origin == KernelOrigin::overridden ? tally.overridden
+       : lookup->origin == KernelOrigin::compiled ? tally.compiled
+                                                  : tally.found) += 1;
       kernels.push_back(kernel_json(*lookup));
       continue;
     }
@@ -132,8 +135,12 @@ Tally report(Output& output, const std::vector<Spec>& specs,
   output.set("failed", std::move(failures));
   output.set("compiled", tally.compiled);
   output.set("found", tally.found);
-  output.row("kernels", fmt::format("{} of {} ready: {} compiled, {} found in the cache", tally.compiled + tally.found,
-                                    specs.size(), tally.compiled, tally.found));
+  output.set("overridden", tally.overridden);
+  output.row("kernels", fmt::format("{} of {} ready: {} compiled, {} found in the cache{}", tally.compiled + tally.found,
+                                    specs.size(), tally.compiled, tally.found,
+                                    tally.overridden == 0
+                                        ? ""
+                                        : fmt::format("; {} overridden, which the cache does not keep", tally.overridden)));
   return tally;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/emulator_device.h"
 #include "tools/commands.h"
 #include "tools/kernel_report.h"
+#include "tools/output_file.h"
 #include "tools/score_case.h"
 
 namespace mlaindex::tools {
@@ -37,6 +38,10 @@ Result<ParsedOptions> parse(const ScoreOptions& options) {
   if (options.settings.repeats < 1 || options.settings.repeats > max_repeats) {
     return Error{ErrorCode::invalid_argument, fmt::format("--repeat {}", options.settings.repeats),
                  fmt::format("allowed: 1 to {}", max_repeats)};
+  }
+  if (!options.trace.empty() && (options.inputs.size() > 1 || options.settings.repeats > 1)) {
+    return Error{ErrorCode::invalid_argument, "--trace takes the timeline of one run",
+                 "give one input and no --repeat"};
   }
   return parsed;
 }
@@ -93,7 +98,7 @@ void print_kernel_used(Output& output, const KernelLookup& lookup, bool ran) {
   }
   if (!ran) generated += " (not run)";
   output.row("kernel", generated);
-  output.row("cubin", fmt::format("{}, {} bytes, {} registers, {} bytes of spills", origin_text(lookup.origin),
+  output.row("cubin", fmt::format("{}, {} bytes, {} registers, {} bytes of spills", origin_text(lookup),
                                   kernel.cubin.size(), kernel.facts.registers, kernel.facts.frame_bytes));
   output.row("steps", steps_text(lookup));
 }
@@ -107,17 +112,34 @@ Status write_scores(const std::filesystem::path& path, const ScoreProblem& probl
   return write_safetensors(path, file);
 }
 
-Result<OpenedDevice> open(Session& session, const ScoreOptions& options, const ParsedOptions& parsed) {
+// `timeline` receives that of the run, if one was asked for.
+Result<OpenedDevice> open(Session& session, const ScoreOptions& options, const ParsedOptions& parsed,
+                          std::string& timeline) {
+  EmulatorSettings settings{.seed = options.schedule};
+  if (!options.trace.empty()) settings.on_timeline = [&timeline](const std::string& text) { timeline = text; };
   const DeviceRequest request{.name = options.device,
                               .arch = parsed.arch,
-                              .emulator = emulator_factory({.seed = options.schedule})};
+                              .emulator = emulator_factory(std::move(settings))};
   Result<OpenedDevice> opened = open_device(request, session.kernels(), session.config());
   if (!opened) return opened;
   const std::string name = opened->device->name();
+  if (!options.trace.empty() && !opened->device->has_timeline()) {
+    return Error{ErrorCode::invalid_argument, fmt::format("--trace: {} keeps no timeline", name),
+                 "allowed: --device emulator"};
+  }
   session.output().row("device", name + (opened->note.empty() ? "" : "\n" + opened->note));
   session.output().set("device", name);
   session.output().set("note", opened->note);
   return opened;
+}
+
+// Also of a run that ended with a fault: then a timeline is wanted most.
+Status write_timeline(Session& session, const std::string& path, const std::string& timeline) {
+  if (path.empty() || timeline.empty()) return {};
+  if (Status written = write_file(path, timeline); !written) return written;
+  session.output().row("timeline", path);
+  session.output().set("trace", path);
+  return {};
 }
 
 // Scores one case, prints it, and adds it to `cases`; whether it passed. `target` may be empty.
@@ -164,6 +186,7 @@ Result<bool> score_and_print(Session& session, Device& device, const Case& input
 // turned out to be a case.
 Result<std::size_t> score_all(Session& session, const ScoreOptions& options, const ParsedOptions& parsed,
                               const std::vector<std::filesystem::path>& targets, Json& cases) {
+  std::string timeline;
   std::optional<OpenedDevice> opened;
   std::size_t failed = 0;
   for (std::size_t i = 0; i < options.inputs.size(); ++i) {
@@ -171,13 +194,15 @@ Result<std::size_t> score_all(Session& session, const ScoreOptions& options, con
     const Result<Case> input = read_case(path, parsed.score_type, parsed.fill);
     if (!input) return input.error();
     if (!opened) {
-      Result<OpenedDevice> device = open(session, options, parsed);
+      Result<OpenedDevice> device = open(session, options, parsed, timeline);
       if (!device) return std::move(device).error();
       opened = *std::move(device);
     }
     const Result<bool> passed =
         score_and_print(session, *opened->device, *input, path, targets[i], options, parsed, cases);
+    const Status traced = write_timeline(session, options.trace, timeline);
     if (!passed) return passed.error();
+    if (!traced) return traced.error();
     if (!*passed) ++failed;
   }
   return failed;

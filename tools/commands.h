@@ -26,6 +26,7 @@ struct CompileOptions {
   SpecOptions spec;
   std::string emit = "report";  // ptx, cubin, report
   std::string output;           // empty: stdout
+  std::vector<std::string> rewrite;  // see tools/rewrite_options.h; empty: as it is
 };
 Result<ExitCode> run_compile(Session& session, const CompileOptions& options);
 
@@ -38,6 +39,7 @@ struct ScoreOptions {
   std::string fill = "none";
   std::string layout = "contiguous";
   ScoreSettings settings;
+  std::string trace;           // file for the timeline; empty: none
   std::uint64_t schedule = 2;  // of the emulator: its seed; 2 mixes early and late completions
 };
 Result<ExitCode> run_score(Session& session, const ScoreOptions& options);

@@ -16,11 +16,13 @@ std::string steps_text(const KernelLookup& lookup) {
   return text.empty() ? "none" : text;
 }
 
-std::string origin_text(KernelOrigin origin) {
-  switch (origin) {
+std::string origin_text(const KernelLookup& lookup) {
+  if (!lookup.kernel->override_text.empty()) return lookup.kernel->override_text;
+  switch (lookup.origin) {
     case KernelOrigin::memory: return "in memory already";
     case KernelOrigin::disk: return "found in the cache";
     case KernelOrigin::compiled: return "compiled by NVRTC";
+    case KernelOrigin::overridden: break;
   }
   return "";
 }
@@ -43,6 +45,7 @@ Json kernel_json(const KernelLookup& lookup) {
           {"cubin_bytes", kernel.cubin.size()},
           {"ptx_bytes", kernel.ptx.size()},
           {"origin", kernel_origin_name(lookup.origin)},
+          {"override", kernel.override_text},
           {"steps_ms", std::move(steps)}};
 }
 
@@ -58,8 +61,30 @@ void print_kernel(Output& output, const KernelLookup& lookup) {
     resources += fmt::format(", {} columns of tensor memory", kernel.plan.tensor_memory_columns);
   }
   output.row("resources", resources);
-  output.row("cubin", fmt::format("{} bytes, {}", kernel.cubin.size(), origin_text(lookup.origin)));
+  output.row("cubin", fmt::format("{} bytes, {}", kernel.cubin.size(), origin_text(lookup)));
   output.row("steps", steps_text(lookup));
+}
+
+void print_passes(Output& output, const std::vector<ptx::PassReport>& reports) {
+  for (const ptx::PassReport& report : reports) {
+    std::string text = report.text();
+    text.pop_back();  // the end of the last line
+    output.line();
+    output.row("pass", text);
+  }
+}
+
+Json passes_json(const std::vector<ptx::PassReport>& reports) {
+  Json passes = Json::array();
+  for (const ptx::PassReport& report : reports) {
+    Json notes = Json::array();
+    for (const ptx::Note& note : report.notes) notes.push_back({{"subject", note.subject}, {"text", note.text}});
+    passes.push_back({{"name", report.name},
+                      {"version", report.version},
+                      {"settings", report.settings},
+                      {"notes", std::move(notes)}});
+  }
+  return passes;
 }
 
 }  // namespace mlaindex::tools

@@ -32,6 +32,8 @@ Status check_size(const char* option, const std::optional<std::int64_t>& size) {
 Result<Config> config_of(const CommonOptions& options) {
   Config config = config_from_environment();
   if (!options.cache_dir.empty()) config.use_cache_dir(options.cache_dir);
+  if (!options.dump_dir.empty()) config.dump_dir = options.dump_dir;
+  if (!options.override_dir.empty()) config.override_dir = options.override_dir;
   if (!options.log_level.empty()) {
     const Result<LogLevel> level = parse_log_level(options.log_level);
     if (!level) return level.error();

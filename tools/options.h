@@ -16,6 +16,7 @@ namespace mlaindex::tools {
 struct CommonOptions {
   bool json = false;
   std::string cache_dir;  // empty: from the environment
+  std::string dump_dir, override_dir;  // empty: from the environment
   std::string log_level;  // empty: from the environment
 };
 

@@ -77,6 +77,32 @@ Status check(const Case& input, ScoredCase& scored) {
   return {};
 }
 
+// One row a role: what it waited for most, and for which share of its time.
+std::string waits_text(const std::vector<WarpWait>& waits) {
+  constexpr std::size_t shown_waits = 3;
+  constexpr double shown_share = 0.005;
+  struct Role {
+    std::string name, text;
+    double share = 0;
+    std::size_t shown = 0;
+  };
+  std::vector<Role> roles;
+  for (const WarpWait& wait : waits) {
+    auto role = std::find_if(roles.begin(), roles.end(), [&](const Role& r) { return r.name == wait.role; });
+    if (role == roles.end()) role = roles.insert(roles.end(), Role{wait.role, {}, 0, 0});
+    role->share += wait.share;
+    if (wait.share < shown_share || role->shown++ >= shown_waits) continue;
+    role->text += fmt::format("{}{} {:.0f} %", role->text.empty() ? ": " : ", ", wait.waits_for, 100 * wait.share);
+  }
+  std::string text;
+  for (const Role& role : roles) {
+    text += fmt::format("{}{} waits {:.0f} % of the time{}", text.empty() ? "" : "\n",
+                        role.name.substr(0, role.name.find_first_of(":,")), 100 * role.share,
+                        role.text);
+  }
+  return text;
+}
+
 Json report_json(const CheckReport& report) {
   Json json{{"passed", report.passed()},
             {"scores_checked", report.scores_checked},
@@ -150,6 +176,7 @@ void print_scored_case(Output& output, const Case& input, const ScoredCase& scor
   if (scored.against_reference) times += ", checked in " + milliseconds_text(scored.check_milliseconds);
   output.row("times", times);
   if (!scored.run.evidence.empty()) output.row("shown", scored.run.evidence);
+  if (!scored.run.waits.empty()) output.row("stalls", waits_text(scored.run.waits));
   if (scored.against_reference) {
     const CheckReport& report = *scored.against_reference;
     output.row("error", fmt::format("at most {:.3g}, {:.1f} % of what is allowed there, in {} scores",
@@ -164,6 +191,10 @@ Json scored_case_json(const ScoredCase& scored) {
             {"score_ms", scored.score_milliseconds},
             {"runs_that_differ", scored.runs_that_differ}};
   if (!scored.run.evidence.empty()) json["evidence"] = scored.run.evidence;
+  for (const WarpWait& wait : scored.run.waits) {
+    json["stalls"].push_back(
+        {{"role", wait.role}, {"waits_for", wait.waits_for}, {"share", wait.share}, {"times", wait.times}});
+  }
   if (scored.run.kernel_milliseconds) json["kernel_ms"] = *scored.run.kernel_milliseconds;
   if (scored.against_reference) {
     json["check_ms"] = scored.check_milliseconds;

@@ -29,7 +29,7 @@ struct ScoredCase {
 // Errors are those of the device, out_of_memory, or of the problem; a failed check is none.
 Result<ScoredCase> score_case(Device& device, const Case& input, const ScoreSettings& settings);
 
-// The rows "times", "error" and "verdict".
+// The rows "times", "shown", "stalls", "error" and "verdict".
 void print_scored_case(Output& output, const Case& input, const ScoredCase& scored);
 Json scored_case_json(const ScoredCase& scored);
 

@@ -60,6 +60,21 @@ TEST_CASE("config: values are read") {
   CHECK(config.warnings.empty());
 }
 
+TEST_CASE("config: folders for dumps and overrides, which must not be one") {
+  const Config none = read({});
+  CHECK(none.dump_dir.empty());
+  CHECK(none.override_dir.empty());
+  CHECK_FALSE(none.dumps());
+  const Config config = read({{"MLAINDEX_JIT_DUMP_DIR", "/d"},
+                              {"MLAINDEX_JIT_OVERRIDE_DIR", "/o"},
+                              {"MLAINDEX_JIT_PTXAS", "/p/ptxas"}});
+  CHECK(config.dump_dir == "/d");
+  CHECK(config.override_dir == "/o");
+  CHECK(config.ptxas_path == "/p/ptxas");
+  CHECK(config.dumps());
+  CHECK_FALSE(read({{"MLAINDEX_JIT_DUMP_DIR", "/d"}, {"MLAINDEX_JIT_OVERRIDE_DIR", "/o/../d"}}).dumps());
+}
+
 TEST_CASE("config: a bad value is a warning and leaves the default") {
   const Config config = read({{"MLAINDEX_JIT_CACHE", "maybe"}, {"MLAINDEX_JIT_LOG", "LOUD"}});
   CHECK(config.cache_enabled);
@@ -93,7 +108,7 @@ TEST_CASE("config: the nearest name is the one with the fewest edits") {
 
 TEST_CASE("config: describe names every variable and the values in effect") {
   const std::vector<ConfigRow> rows = describe(read({{"MLAINDEX_JIT_LOG", "info"}}));
-  REQUIRE(rows.size() == 6);
+  REQUIRE(rows.size() == 9);
   for (const ConfigRow& row : rows) {
     CHECK(row.variable.starts_with("MLAINDEX_JIT_"));
     CHECK_FALSE(row.meaning.empty());
@@ -105,5 +120,5 @@ TEST_CASE("config: describe names every variable and the values in effect") {
 
 TEST_CASE("config: that of this process is read without a warning about its own names") {
   const Config config = config_from_environment();
-  CHECK(describe(config).size() == 6);
+  CHECK(describe(config).size() == 9);
 }

@@ -6,58 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/source.h"
-#include "runtime/config.h"
-#include "runtime/driver.h"
-#include "runtime/nvrtc.h"
-#include "tests/tools/process.h"
-#include "tests/tools/temporary_folder.h"
+#include "tests/tools/shell.h"
 #include "tools/safetensors.h"
 
 using namespace mlaindex;
 using namespace mlaindex::tools;
 using Catch::Contains;
 using Catch::StartsWith;
-
-namespace {
-
-// A folder of its own with an empty cache in it, and no settings from outside but where NVRTC is.
-class Shell {
- public:
-  Finished operator()(std::vector<std::string> words, std::map<std::string, std::string> environment = {}) const {
-    words.insert(words.begin(), MLAINDEX_PROGRAM);
-    environment.try_emplace("MLAINDEX_JIT_CACHE_DIR", file("cache"));
-    environment.try_emplace("MLAINDEX_JIT_LOG", "");
-    environment.try_emplace("MLAINDEX_JIT_CACHE", "");
-    return run_process(words, environment);
-  }
-
-  std::string file(std::string_view name) const { return folder_.file(name); }
-
-  // A small case, written by the program.
-  std::string make_case(std::vector<std::string> more = {}) const {
-    std::vector<std::string> words{"make-case", file("case.safetensors"), "--tokens", "5", "--keys", "70",
-                                   "--heads", "4", "--depth", "32", "--requests", "2"};
-    words.insert(words.end(), more.begin(), more.end());
-    REQUIRE((*this)(words).exit_code == 0);
-    return file("case.safetensors");
-  }
-
- private:
-  TemporaryFolder folder_;
-};
-
-bool has_nvrtc() { return Nvrtc::open(config_from_environment()).ok(); }
-bool has_gpu() { return Driver::load(config_from_environment().cuda_driver_path).ok(); }
-
-nlohmann::json parsed(const Finished& finished) {
-  nlohmann::json json = nlohmann::json::parse(finished.out, nullptr, false);
-  INFO(finished.out);
-  REQUIRE(json.is_object());
-  CHECK(json["exit_code"] == finished.exit_code);
-  return json;
-}
-
-}  // namespace
 
 TEST_CASE("version and help") {
   const Shell run;
