@@ -210,7 +210,11 @@ std::vector<BarrierGroup> barrier_groups(const Plan& plan) {
     add("accumulator_full", plan.accumulator_stages);
     add("accumulator_empty", plan.accumulator_stages);
   }
-  add("q_full", 1);
+  if (!plan.persistent) {
+    add("q_full", 1);
+    return groups;
+  }
+  for (const char* of_block : {"work_full", "weights_full", "q_full", "block_empty"}) add(of_block, 2);
   return groups;
 }
 

@@ -81,8 +81,9 @@ std::string Description::barrier(const Operand& operand) const {
   std::optional<Anchor> anchor;
   if (const auto* address = operand.as<Address>()) anchor = values.anchor(*address);
   else anchor = values.of(operand).anchor;
-  if (!anchor || anchor->table != SymbolTable::module_variable) return "a barrier not known here";
-  const Variable& variable = module.variables[anchor->index];
+  const bool local = anchor && anchor->table == SymbolTable::local_variable;
+  if (!anchor || (!local && anchor->table != SymbolTable::module_variable)) return "a barrier not known here";
+  const Variable& variable = local ? entry.variables[anchor->index] : module.variables[anchor->index];
   const auto offset = static_cast<std::uint32_t>(anchor->offset);
   const bool dynamic = variable.linkage == "extern";  // dynamic shared memory is an extern array
   std::string name = dynamic ? barrier_name(context.barriers, offset) : std::string();
