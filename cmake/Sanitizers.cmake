@@ -4,6 +4,10 @@ set(MLAINDEX_JIT_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thre
 if(MLAINDEX_JIT_SANITIZE)
   set(sanitizer_options -fsanitize=${MLAINDEX_JIT_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    # The functions of libcuda and libnvrtc are called through our own declarations of them.
+    list(APPEND sanitizer_options -fno-sanitize=function)
+  endif()
   add_compile_options(${sanitizer_options})
   add_link_options(${sanitizer_options})
   # g++ 12 sees uninitialised reads in its own instrumentation of <regex> and <variant>.

@@ -151,7 +151,7 @@ void row_truncated(const Row& row, float* d, bool accumulate, int fraction_bits,
         total = c[i] == 0 ? 0.0 : std::trunc(c[i] / unit) * unit;
       } else {
         const double units = double(sums[0][i]) + double(sums[1][i]) +
-                             double(static_cast<std::int32_t>(c[i] * scale[i]));
+                             double(std::trunc(c[i] * scale[i]));
         const double unit = std::bit_cast<double>(
             static_cast<std::uint64_t>(exponents[i] - fraction_bits + 1023) << 52);
         total = units * unit;

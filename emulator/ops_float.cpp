@@ -138,7 +138,9 @@ Step packed(Execution& x) {
   float* d = x.destination<float>();
   if (s.rounding == FE_TONEAREST && !s.flush && x.mask == kAllLanes) {
     if constexpr (Arity > 2) fma_all(a, b, c, d, 2 * kWarpSize);
+#ifndef __clang__
 #pragma GCC ivdep
+#endif
     for (unsigned i = 0; i < 2 * kWarpSize; ++i) {
       if constexpr (Arity > 2) d[i] = canonical(d[i]);
       else d[i] = canonical(Op::apply(a[i], b[i]));
