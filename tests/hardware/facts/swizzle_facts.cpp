@@ -27,8 +27,7 @@ void absolute(Machine& machine, Findings& findings) {
       const TileCopy copy = tile(mode, swizzle_span(mode), offset);
       const Experiment experiment = load_experiment(copy, static_cast<std::uint32_t>(box_bytes(copy.map)), false);
       const Result<Bytes> output = machine.run(experiment);
-      if (!findings.check(output.ok(), fmt::format("{}: {}", copy.label, output ? "ran" : output.error().text())))
-        continue;
+      if (!findings.ran(copy.label, output)) continue;
       const auto dump = std::span(*output).subspan(tma_header_bytes);
       const std::string by_address = first_difference(dump, expected_load(copy, {}, experiment.input));
       const std::string by_offset = first_difference(dump, expected_load(copy, {.absolute = false}, experiment.input));
@@ -74,7 +73,7 @@ void examine_pitch(Machine& machine, Findings& findings, TensorMapSwizzle mode, 
     copy.label = fmt::format("{}, {} bytes expected", what, expected);
     const Experiment experiment = load_experiment(copy, expected, false);
     const Result<Bytes> output = machine.run(experiment);
-    if (!findings.check(output.ok(), fmt::format("{}: {}", copy.label, output ? "ran" : output.error().text()))) return;
+    if (!findings.ran(copy.label, output)) return;
     const auto dump = std::span(*output).subspan(tma_header_bytes);
     layout = layouts(copy, experiment.input, dump);
     if (layout.empty())
@@ -99,9 +98,9 @@ constexpr const char* short_rows = "rows shorter than the swizzle span lie dense
 
 constexpr Fact facts[] = {
     {"swizzle", "TMA's swizzle is an XOR of absolute shared address bits", absolute},
-    {"pitch-128", short_rows, pitch<TensorMapSwizzle::b128>, Emulator::refuses, true},
-    {"pitch-64", short_rows, pitch<TensorMapSwizzle::b64>, Emulator::refuses, true},
-    {"pitch-32", short_rows, pitch<TensorMapSwizzle::b32>, Emulator::refuses, true},
+    {"pitch-128", short_rows, pitch<TensorMapSwizzle::b128>, Emulator::refuses},
+    {"pitch-64", short_rows, pitch<TensorMapSwizzle::b64>, Emulator::refuses},
+    {"pitch-32", short_rows, pitch<TensorMapSwizzle::b32>, Emulator::refuses},
 };
 
 }  // namespace
