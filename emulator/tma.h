@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "emulator/global_memory.h"
 #include "emulator/shared_memory.h"
@@ -16,9 +17,23 @@ namespace mlaindex::emulator {
 
 using Coordinates = std::array<std::int32_t, 5>;  // innermost first, in elements
 
-// Refuses maps the engine does not model (interleave, padded sub-byte types, rarer swizzles, rows
-// shorter than the swizzle span, element strides) and shared addresses that are not aligned.
+// Refuses maps the engine does not model (interleave, padded sub-byte types, rarer swizzles, element
+// strides) and shared addresses that are not aligned.
 Status check_copy(const TensorMapParams& map, std::uint32_t shared_address);
+
+// Bytes from one row of a box to the next in shared memory: rows shorter than the swizzle span lie one
+// span apart.
+std::uint32_t row_pitch(const TensorMapParams& map) noexcept;
+
+// Bytes of shared memory that `num_boxes` boxes take, gaps behind short rows included.
+std::uint32_t shared_bytes(const TensorMapParams& map, std::uint32_t num_boxes) noexcept;
+
+struct SharedRange {
+  std::uint32_t address, bytes;
+};
+
+// What a copy of `num_boxes` boxes touches, without those gaps.
+std::vector<SharedRange> shared_ranges(const TensorMapParams& map, std::uint32_t num_boxes, std::uint32_t shared_address);
 
 // Writes the full box; elements outside the tensor become the fill value. out_of_bounds is an error
 // whose message names the address: the map reaches outside the registered buffers.

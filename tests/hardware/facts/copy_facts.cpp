@@ -1,6 +1,7 @@
 // Tensor copies at and over the edges of a tensor, and the alignment of their shared address.
 #include <fmt/format.h>
 
+#include "tests/hardware/facts/copy_check.h"
 #include "tests/hardware/facts/fact.h"
 #include "tests/hardware/facts/tile_copy.h"
 
@@ -55,22 +56,6 @@ TensorMapParams volume_map() {
   return map;
 }
 
-void examine_load(Machine& machine, Findings& findings, const TileCopy& copy) {
-  const auto bytes = static_cast<std::uint32_t>(box_bytes(copy.map));
-  const Experiment experiment = load_experiment(copy, bytes, true);
-  const Result<Bytes> output = machine.run(experiment);
-  if (!findings.ran(copy.label, output)) return;
-  const auto header = values<std::uint32_t>(std::span(*output).first(tma_header_bytes));
-  findings.check(
-      header[1] == 0 && header[2] == 1,
-      fmt::format(
-          "{}: full box of {} bytes counted: with 16 more expected the phase is {} after the box and {} after 16 more",
-          copy.label, bytes, header[1] != 0 ? "complete" : "open", header[2] != 0 ? "complete" : "open"));
-  const std::string difference =
-      first_difference(std::span(*output).subspan(tma_header_bytes), expected_load(copy, {}, experiment.input));
-  findings.check(difference == "equal", copy.label + ": contents " + difference);
-}
-
 using Starts = std::vector<std::array<std::int32_t, 3>>;
 
 void load_boxes(Machine& machine, Findings& findings, const char* label, const TensorMapParams& map,
@@ -106,13 +91,6 @@ void nan_fill(Machine& machine, Findings& findings) {
   examine("f32 9 x 3, NaN,", TensorMapType::f32, 9, 8, TensorMapFill::nan);
   examine("f16 20 x 3, NaN,", TensorMapType::f16, 20, 16, TensorMapFill::nan);
   examine("bf16 20 x 3, NaN,", TensorMapType::bf16, 20, 16, TensorMapFill::nan);
-}
-
-void examine_store(Machine& machine, Findings& findings, const TileCopy& copy) {
-  const Result<Bytes> output = machine.run(store_experiment(copy));
-  if (!findings.ran(copy.label, output)) return;
-  const std::string difference = first_difference(*output, expected_store(copy, {}));
-  findings.check(difference == "equal", copy.label + ": tensor " + difference);
 }
 
 void store_boxes(Machine& machine, Findings& findings, const char* label, const TensorMapParams& map,

@@ -1,5 +1,7 @@
 #include "tests/hardware/facts/tile_copy.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace mlaindex::hardware {
@@ -34,7 +36,7 @@ template <class F>
 void for_bytes(const TileCopy& copy, const BoxLayout& layout, F visit) {
   const TensorMapParams& map = copy.map;
   const std::uint32_t element = element_bytes(map.type);
-  const std::uint32_t pitch = layout.row_pitch != 0 ? layout.row_pitch : box_row_bytes(map);
+  const std::uint32_t pitch = layout.row_pitch != 0 ? layout.row_pitch : std::max(swizzle_span(map.swizzle), box_row_bytes(map));
   std::array<std::int64_t, 3> box{1, 1, 1};
   for (std::uint32_t d = 0; d < map.rank; ++d) box[d] = map.box[d];
   for (std::int64_t i2 = 0; i2 < box[2]; ++i2)

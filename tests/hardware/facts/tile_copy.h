@@ -21,7 +21,7 @@ struct TileCopy {
 
 // How a box lies in shared memory.
 struct BoxLayout {
-  std::uint32_t row_pitch = 0;  // bytes from one row of dimension 0 to the next; 0: dense
+  std::uint32_t row_pitch = 0;  // bytes from one row of dimension 0 to the next; 0: the swizzle span, or dense
   bool absolute = true;         // the swizzle's XOR looks at absolute addresses, else at offsets in the box
 };
 

@@ -1,0 +1,15 @@
+// One tensor copy held to its reference.
+#pragma once
+
+#include "tests/hardware/facts/fact.h"
+#include "tests/hardware/facts/tile_copy.h"
+
+namespace mlaindex::hardware {
+
+// Contents of shared memory, and what the barrier counts: the full box.
+void examine_load(Machine& machine, Findings& findings, const TileCopy& copy);
+
+// Contents of the tensor.
+void examine_store(Machine& machine, Findings& findings, const TileCopy& copy);
+
+}  // namespace mlaindex::hardware
