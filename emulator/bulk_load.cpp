@@ -137,6 +137,8 @@ Step bulk_tensor_load(Execution& x) {
     if (const Status status = check_copy(map, targets[0].data); !status.ok())
       return x.fault(FaultKind::illegal_operand, status.error().text());
     const Coordinates c = coordinates(x, 0, s.gather ? 5 : s.rank, l);
+    if (const Status status = check_start(map, c, false); !status.ok())
+      return x.fault(FaultKind::illegal_operand, status.error().text());
     const std::vector<SharedRange> ranges = shared_ranges(map, num_boxes, targets[0].data);
     begin_write(x, targets, ranges);
     AsyncOperation op = x.operation("TMA load");

@@ -51,6 +51,8 @@ Step bulk_tensor_store(Execution& x) {
     if (const Status status = check_copy(map, source); !status.ok())
       return x.fault(FaultKind::illegal_operand, status.error().text());
     const Coordinates c = coordinates(x, 0, s.rank, l);
+    if (const Status status = check_start(map, c, true); !status.ok())
+      return x.fault(FaultKind::illegal_operand, status.error().text());
     add_store(x, l, source, bytes, shared_ranges(map, 1, source), [=, add = s.add, warp = &x.warp, line = x.in.line](const std::vector<std::byte>& data) {
       // The engine reads through an image at the source's address, so that the swizzle phase is kept.
       SharedMemory image(source, source + bytes, 1);

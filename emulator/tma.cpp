@@ -34,13 +34,7 @@ std::uint32_t num_rows(const TensorMapParams& map, std::uint32_t num_boxes) noex
   return static_cast<std::uint32_t>(box_bytes(map) * num_boxes / row_bytes(map));
 }
 
-std::uint32_t nan_pattern(TensorMapType type) noexcept {
-  switch (type) {
-    case TensorMapType::f16: return 0x7FFF7FFF;
-    case TensorMapType::bf16: return 0x7FFF7FFF;
-    default: return 0x7FFFFFFF;
-  }
-}
+constexpr std::uint32_t kNanPattern = 0x7FF77FF7;  // whatever the element type
 
 // One row of the box: consecutive elements of dimension 0.
 struct RowPlan {
@@ -80,7 +74,7 @@ class Box {
 
   Status load_row(const RowPlan& plan) {
     std::byte row[2048];
-    const std::uint32_t pattern = map_.fill == TensorMapFill::nan ? nan_pattern(map_.type) : 0;
+    const std::uint32_t pattern = map_.fill == TensorMapFill::nan ? kNanPattern : 0;
     for (std::uint32_t i = 0; i < row_bytes_; i += 4) std::memcpy(row + i, &pattern, 4);
     if (plan.inside != 0) {
       if (global_.find(plan.address, plan.inside) == nullptr) return out_of_bounds(global_, plan);
@@ -91,11 +85,15 @@ class Box {
     return {};
   }
 
-  Status store_row(const RowPlan& plan, bool add) {
+  Status store_row(RowPlan plan, bool add) {
     std::byte row[2048];
     for (std::uint32_t i = 0; i < row_bytes_; i += 16) std::memcpy(row + i, shared_.at(swizzled(at_ + i, mode_)), 16);
     at_ += pitch_;
     if (plan.inside == 0) return {};
+    if (add && plan.inside % 16 != 0)
+      return refused("an adding store over an edge at " + std::to_string(plan.inside) + " bytes of a row",
+                     "a multiple of 16 is modelled; what lies behind the edge in such a piece was not measured");
+    plan.inside = (plan.inside + 15) / 16 * 16;
     const GlobalMemory::Buffer* buffer = global_.find(plan.address, plan.inside);
     if (buffer == nullptr) return out_of_bounds(global_, plan);
     if (!buffer->writable) return refused("a store to the read-only buffer '" + buffer->name + "'", "");
@@ -156,6 +154,18 @@ Status check_copy(const TensorMapParams& map, std::uint32_t shared_address) {
   return {};
 }
 
+Status check_start(const TensorMapParams& map, const Coordinates& start, bool store) {
+  const std::int64_t bits = start[0] * static_cast<std::int64_t>(element_bits(map.type));
+  if (bits % 128 != 0)
+    return refused("a box that starts at element " + std::to_string(start[0]) + " of a row, " + std::to_string(bits / 8) + " bytes",
+                   "a multiple of 16 bytes is needed: an H200 stops with an illegal instruction");
+  for (std::uint32_t d = 0; store && d < map.rank; ++d)
+    if (start[d] < 0)
+      return refused("a store to coordinate " + std::to_string(start[d]) + " of dimension " + std::to_string(d),
+                     "negative ones are for loads: an H200 stops with an illegal instruction");
+  return {};
+}
+
 std::uint32_t row_pitch(const TensorMapParams& map) noexcept {
   return map.swizzle == TensorMapSwizzle::none ? row_bytes(map) : row_bytes(swizzle_of(map.swizzle));
 }
@@ -190,8 +200,6 @@ Status gather_to_shared(const TensorMapParams& map, const Coordinates& rows, con
 
 Status copy_to_global(const TensorMapParams& map, const Coordinates& start, const GlobalMemory& global,
                       SharedMemory& shared, std::uint32_t shared_address, bool add) {
-  for (std::uint32_t d = 0; d < map.rank; ++d)
-    if (start[d] < 0) return refused("a store from the negative coordinate " + std::to_string(start[d]), "not allowed");
   if (add && map.type != TensorMapType::f32 && map.type != TensorMapType::u32 && map.type != TensorMapType::s32)
     return refused("an adding store of this element type", "f32, u32 and s32 are modelled");
   Box box(map, global, shared, shared_address);

@@ -21,6 +21,10 @@ using Coordinates = std::array<std::int32_t, 5>;  // innermost first, in element
 // strides) and shared addresses that are not aligned.
 Status check_copy(const TensorMapParams& map, std::uint32_t shared_address);
 
+// Refuses starts at which an H200 faults: not at a multiple of 16 bytes within a row, and negative ones of
+// a store. Before the copies below.
+Status check_start(const TensorMapParams& map, const Coordinates& start, bool store);
+
 // Bytes from one row of a box to the next in shared memory: rows shorter than the swizzle span lie one
 // span apart.
 std::uint32_t row_pitch(const TensorMapParams& map) noexcept;
@@ -44,7 +48,8 @@ Status copy_to_shared(const TensorMapParams& map, const Coordinates& start, cons
 Status gather_to_shared(const TensorMapParams& map, const Coordinates& rows, const GlobalMemory& global,
                         SharedMemory& shared, std::uint32_t shared_address);
 
-// Writes the elements inside the tensor, as values or added to it (f32, s32, u32).
+// Writes the elements inside the tensor, as values or added to it (f32, s32, u32). Values are written in
+// pieces of 16 bytes: those that the tensor's edge cuts are written in full, as on an H200.
 Status copy_to_global(const TensorMapParams& map, const Coordinates& start, const GlobalMemory& global,
                       SharedMemory& shared, std::uint32_t shared_address, bool add);
 

@@ -63,6 +63,66 @@ TEST_CASE("A tensor store unswizzles, clips at the tensor's edge and is waited f
   CHECK(found(unfinished.run(), FaultKind::unfinished_work));
 }
 
+namespace {
+
+// Rows of 16 bytes under the 64-byte swizzle: one span apart, and their cells move with address bits 7-8.
+TensorMapParams short_rows_map(const void* data) {
+  TensorMapParams map = words_map(data, 4, 4, 4);
+  map.strides = {16};
+  map.box = {4, 4};
+  map.swizzle = TensorMapSwizzle::b64;
+  return map;
+}
+
+constexpr std::uint32_t kShortRowOffsets[] = {144, 208, 288, 352};  // of a box at 128
+
+// Loads the box to an offset and waits.
+std::string load_short_rows(std::uint32_t offset) {
+  return kInit + "add.u32 %r13, %r10, " + std::to_string(offset) +
+         "; @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], 64;"
+         " @%p1 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r13], [%rd2, {0, 0}], [%r11];"
+         " W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r11], 0; @!%p2 bra W;";
+}
+
+}  // namespace
+
+TEST_CASE("Box rows shorter than the swizzle span lie one span apart") {
+  alignas(128) static std::uint32_t data[16];
+  for (std::uint32_t i = 0; i < 16; ++i) data[i] = 100 + i;
+  for (const std::uint64_t seed : {0, 1, 5}) {
+    PtxProgram program;
+    program.options.seed = seed;
+    program.maps = {short_rows_map(data)};
+    program.inputs = {{data, sizeof data}};
+    for (std::uint32_t row = 0; row < 4; ++row) {
+      program.body = load_short_rows(128) + "ld.shared.u32 %r1, [smem+" + std::to_string(kShortRowOffsets[row] + 4) + "];" + kStoreResult;
+      program.run_clean();
+      CHECK(program.out[0] == 101 + 4 * row);
+    }
+    program.body = load_short_rows(128) + "ld.shared.u32 %r1, [smem+128];";  // between the rows
+    CHECK(found(program.run(), FaultKind::uninitialised_read));
+    program.body = load_short_rows(16384 - 128);  // the box takes 256 bytes
+    CHECK(found(program.run(), FaultKind::out_of_bounds));
+  }
+}
+
+TEST_CASE("A store of short rows reads them one span apart") {
+  PtxProgram program;
+  const auto base = reinterpret_cast<std::uintptr_t>(program.out.data());
+  const auto skip = static_cast<std::size_t>((16 - base % 16) % 16 / 4);
+  program.maps = {short_rows_map(program.out.data() + skip)};
+  program.body = kInit;
+  for (std::uint32_t row = 0; row < 4; ++row)  // lane l writes word l % 4 of the row
+    program.body += " and.b32 %r3, %r2, 3; shl.b32 %r4, %r3, 2; add.u32 %r4, %r4, %r10; add.u32 %r5, %r3, " + std::to_string(10 * row) +
+                    "; st.shared.u32 [%r4+" + std::to_string(kShortRowOffsets[row]) + "], %r5;";
+  program.body +=
+      " fence.proxy.async.shared::cta; bar.sync 0; add.u32 %r13, %r10, 128; @!%p1 bra END;"
+      " cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {0, 0}], [%r13]; cp.async.bulk.commit_group;"
+      " cp.async.bulk.wait_group 0; END:";
+  program.run_clean();
+  for (std::uint32_t i = 0; i < 16; ++i) CHECK(program.out[skip + i] == 10 * (i / 4) + i % 4);
+}
+
 TEST_CASE("Linear bulk copies move bytes both ways") {
   alignas(16) static std::uint32_t data[64];
   for (std::uint32_t i = 0; i < 64; ++i) data[i] = 1000 + i;

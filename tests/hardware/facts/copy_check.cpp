@@ -27,4 +27,9 @@ void examine_store(Machine& machine, Findings& findings, const TileCopy& copy) {
   findings.check(difference == "equal", copy.label + ": tensor " + difference);
 }
 
+void examine_refusal(Machine& machine, Findings& findings, const Experiment& experiment) {
+  const Result<Bytes> output = machine.run(experiment);
+  findings.check(!output.ok(), experiment.label + ": " + (output ? "ran" : output.error().text()));
+}
+
 }  // namespace mlaindex::hardware

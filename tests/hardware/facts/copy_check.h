@@ -12,4 +12,7 @@ void examine_load(Machine& machine, Findings& findings, const TileCopy& copy);
 // Contents of the tensor.
 void examine_store(Machine& machine, Findings& findings, const TileCopy& copy);
 
+// That the machine does not do it.
+void examine_refusal(Machine& machine, Findings& findings, const Experiment& experiment);
+
 }  // namespace mlaindex::hardware

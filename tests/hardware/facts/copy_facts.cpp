@@ -8,11 +8,11 @@
 namespace mlaindex::hardware {
 namespace {
 
-// Rows of 40 bytes, 48 apart: bytes between rows belong to no element.
-TensorMapParams bytes_map() {
+// Five rows of bytes: those between rows belong to no element.
+TensorMapParams bytes_map(std::uint64_t columns = 40, std::uint64_t stride = 48) {
   TensorMapParams map{.rank = 2};
-  map.dims = {40, 5};
-  map.strides = {48};
+  map.dims = {columns, 5};
+  map.strides = {stride};
   map.box = {32, 8};
   return map;
 }
@@ -58,54 +58,79 @@ TensorMapParams volume_map() {
 
 using Starts = std::vector<std::array<std::int32_t, 3>>;
 
+std::vector<TileCopy> copies(const char* label, const TensorMapParams& map, const Starts& starts) {
+  std::vector<TileCopy> result;
+  for (const auto& start : starts)
+    result.push_back({.label = fmt::format("{} at {}", label, place(map, start)), .map = map, .start = start});
+  return result;
+}
+
 void load_boxes(Machine& machine, Findings& findings, const char* label, const TensorMapParams& map,
                 const Starts& starts) {
-  for (const auto& start : starts)
-    examine_load(machine, findings,
-                 {.label = fmt::format("{} at {}", label, place(map, start)), .map = map, .start = start});
-}
-
-void fill(Machine& machine, Findings& findings) {
-  load_boxes(machine, findings, "u8 40 x 5, box 32 x 8", bytes_map(),
-             {{0, 0}, {16, 0}, {8, 0}, {1, 0}, {32, 3}, {39, 4}, {48, 0}, {100, 0}, {0, 100}, {96, 100}});
-  load_boxes(machine, findings, "u8 64 x 16, box 32 x 8", wide_map(), {{16, 4}, {8, 4}, {40, 4}, {48, 12}});
-  load_boxes(machine, findings, "u32 10, box 16", words_map(), {{0}, {4}, {1}, {9}, {12}, {50}});
-  load_boxes(machine, findings, "u8 32 x 3 x 3, box 16 x 2 x 4", volume_map(), {{0, 0, 0}, {16, 2, 1}, {24, 2, 1}});
-}
-
-void fill_negative(Machine& machine, Findings& findings) {
-  load_boxes(machine, findings, "u8 40 x 5, box 32 x 8", bytes_map(),
-             {{-16, 0}, {-32, 0}, {-8, 0}, {-1, 0}, {-31, 4}, {0, -1}, {0, -2}, {0, -8}, {16, -1}, {-16, -2}, {-8, -2}});
-  load_boxes(machine, findings, "u8 64 x 16, box 32 x 8", wide_map(), {{-16, 4}, {-8, 4}, {16, -4}, {-64, 0}});
-  load_boxes(machine, findings, "u32 10, box 16", words_map(), {{-4}, {-1}, {-5}, {-16}});
-  load_boxes(machine, findings, "u8 32 x 3 x 3, box 16 x 2 x 4", volume_map(),
-             {{0, 0, -1}, {0, -1, 0}, {-15, 0, 0}, {-15, -1, -1}});
-}
-
-void nan_fill(Machine& machine, Findings& findings) {
-  const auto examine = [&](const char* label, TensorMapType type, std::uint64_t columns, std::uint32_t box,
-                           TensorMapFill fill) {
-    load_boxes(machine, findings, label, floats_map(type, columns, box, fill), {{4, 1}, {-3, -1}});
-  };
-  examine("f32 9 x 3, zeros,", TensorMapType::f32, 9, 8, TensorMapFill::zeros);
-  examine("f32 9 x 3, NaN,", TensorMapType::f32, 9, 8, TensorMapFill::nan);
-  examine("f16 20 x 3, NaN,", TensorMapType::f16, 20, 16, TensorMapFill::nan);
-  examine("bf16 20 x 3, NaN,", TensorMapType::bf16, 20, 16, TensorMapFill::nan);
+  for (const TileCopy& copy : copies(label, map, starts)) examine_load(machine, findings, copy);
 }
 
 void store_boxes(Machine& machine, Findings& findings, const char* label, const TensorMapParams& map,
                  const Starts& starts) {
-  for (const auto& start : starts)
-    examine_store(machine, findings,
-                  {.label = fmt::format("{} to {}", label, place(map, start)), .map = map, .start = start});
+  for (const TileCopy& copy : copies(label, map, starts)) examine_store(machine, findings, copy);
+}
+
+void refuse_stores(Machine& machine, Findings& findings, const char* label, const TensorMapParams& map,
+                   const Starts& starts) {
+  for (const TileCopy& copy : copies(label, map, starts)) examine_refusal(machine, findings, store_experiment(copy));
+}
+
+constexpr const char* narrow = "u8 40 x 5, box 32 x 8";
+constexpr const char* wide = "u8 64 x 16, box 32 x 8";
+constexpr const char* words = "u32 10, box 16";
+constexpr const char* volume = "u8 32 x 3 x 3, box 16 x 2 x 4";
+
+void fill(Machine& machine, Findings& findings) {
+  load_boxes(machine, findings, narrow, bytes_map(),
+             {{0, 0},    {16, 0},  {32, 3},  {48, 0}, {0, 100}, {96, 100}, {-16, 0}, {-32, 0},
+              {-64, -8}, {0, -1}, {0, -2}, {0, -8}, {16, -1}, {-16, -2}});
+  load_boxes(machine, findings, wide, wide_map(), {{16, 4}, {48, 12}, {-16, 4}, {16, -4}});
+  load_boxes(machine, findings, words, words_map(), {{0}, {4}, {12}, {-4}, {-16}});
+  load_boxes(machine, findings, volume, volume_map(), {{0, 0, 0}, {16, 2, 1}, {0, 0, -1}, {0, -1, 0}, {-16, -1, -1}});
+}
+
+void unaligned_load(Machine& machine, Findings& findings) {
+  const auto refuse = [&](const char* label, const TensorMapParams& map, const Starts& starts) {
+    for (const TileCopy& copy : copies(label, map, starts))
+      examine_refusal(machine, findings, load_experiment(copy, static_cast<std::uint32_t>(box_bytes(map)), false));
+  };
+  refuse(narrow, bytes_map(), {{8, 0}, {1, 0}, {39, 4}, {100, 0}, {-8, 0}, {-1, 0}});
+  refuse(wide, wide_map(), {{8, 4}, {-8, 4}});
+  refuse(words, words_map(), {{1}, {2}, {-5}});
+  refuse(volume, volume_map(), {{24, 2, 1}, {-15, 0, 0}});
+}
+
+void nan_fill(Machine& machine, Findings& findings) {
+  const auto examine = [&](const char* label, TensorMapType type, std::uint64_t columns, std::uint32_t box) {
+    const auto piece = static_cast<std::int32_t>(16 / element_bytes(type));
+    for (const TensorMapFill with : {TensorMapFill::zeros, TensorMapFill::nan})
+      load_boxes(machine, findings,
+                 fmt::format("{} {} x 3, {}", label, columns, with == TensorMapFill::nan ? "NaN" : "zeros").c_str(),
+                 floats_map(type, columns, box, with), {{piece, 1}, {-piece, -1}});
+  };
+  examine("f32", TensorMapType::f32, 9, 8);
+  examine("f16", TensorMapType::f16, 19, 16);
+  examine("bf16", TensorMapType::bf16, 19, 16);
+  examine("f32.ftz", TensorMapType::f32_ftz, 9, 8);
+  examine("tf32", TensorMapType::tf32, 9, 8);
+  examine("f64", TensorMapType::f64, 5, 4);
 }
 
 void store(Machine& machine, Findings& findings) {
-  store_boxes(machine, findings, "u8 40 x 5, box 32 x 8", bytes_map(),
-              {{0, 0}, {16, 2}, {8, 0}, {1, 0}, {39, 4}, {48, 0}, {100, 0}, {0, 100}});
-  store_boxes(machine, findings, "u8 64 x 16, box 32 x 8", wide_map(), {{16, 4}, {8, 4}, {48, 12}});
-  store_boxes(machine, findings, "u32 10, box 16", words_map(), {{0}, {4}, {3}, {50}});
-  store_boxes(machine, findings, "u8 32 x 3 x 3, box 16 x 2 x 4", volume_map(), {{16, 2, 1}, {24, 2, 1}});
+  store_boxes(machine, findings, narrow, bytes_map(),
+              {{0, 0}, {16, 2}, {32, 0}, {32, 4}, {48, 0}, {96, 0}, {0, 100}});
+  store_boxes(machine, findings, "u8 40 x 5, 64 apart, box 32 x 8", bytes_map(40, 64), {{16, 1}, {32, 0}});
+  store_boxes(machine, findings, "u8 33 x 5, 64 apart, box 32 x 8", bytes_map(33, 64), {{16, 1}, {32, 0}});
+  store_boxes(machine, findings, wide, wide_map(), {{16, 4}, {48, 12}});
+  store_boxes(machine, findings, words, words_map(), {{0}, {4}, {8}, {48}});
+  store_boxes(machine, findings, "f16 19 x 3, box 16 x 4", floats_map(TensorMapType::f16, 19, 16, TensorMapFill::zeros),
+              {{8, 1}, {16, 0}});
+  store_boxes(machine, findings, volume, volume_map(), {{16, 2, 1}});
   TileCopy swizzled{.label = "swizzle 128B at 0x280, 32 x 16 words to (8, 4)",
                     .map = words_map(),
                     .start = {8, 4},
@@ -118,11 +143,16 @@ void store(Machine& machine, Findings& findings) {
   examine_store(machine, findings, swizzled);
 }
 
+void unaligned_store(Machine& machine, Findings& findings) {
+  refuse_stores(machine, findings, narrow, bytes_map(), {{8, 0}, {1, 0}, {39, 4}, {100, 0}});
+  refuse_stores(machine, findings, words, words_map(), {{3}, {50}});
+  refuse_stores(machine, findings, volume, volume_map(), {{24, 2, 1}});
+}
+
 void negative_store(Machine& machine, Findings& findings) {
-  store_boxes(machine, findings, "u8 40 x 5, box 32 x 8", bytes_map(),
-              {{-16, 0}, {-8, 0}, {-1, 0}, {-32, 0}, {0, -2}, {0, -8}, {-8, -2}});
-  store_boxes(machine, findings, "u8 64 x 16, box 32 x 8", wide_map(), {{-16, 4}, {-8, 4}, {16, -4}});
-  store_boxes(machine, findings, "u32 10, box 16", words_map(), {{-4}, {-1}});
+  refuse_stores(machine, findings, narrow, bytes_map(), {{-16, 0}, {-32, 0}, {0, -2}, {0, -8}});
+  refuse_stores(machine, findings, wide, wide_map(), {{-16, 4}, {16, -4}});
+  refuse_stores(machine, findings, words, words_map(), {{-4}});
 }
 
 // Whether a copy at a shared offset runs, and is right.
@@ -146,11 +176,14 @@ void alignment(Machine& machine, Findings& findings) {
 constexpr const char* aligned = "tensor copies need a shared address of 128 n; others fault";
 
 constexpr Fact facts[] = {
-    {"fill", "a box over the far edges is filled and counted in full", fill, Emulator::agrees, true},
-    {"negative-fill", "so is a box over the near edges", fill_negative, Emulator::agrees, true},
-    {"nan-fill", "NaN fill is 0x7fffffff, 0x7fff (f16, bf16)", nan_fill, Emulator::agrees, true},
-    {"store", "stores write what lies inside the tensor and nothing else", store, Emulator::agrees, true},
-    {"negative-store", "stores clip at negative coordinates too", negative_store, Emulator::refuses, true},
+    {"fill", "a box over any edge is filled and counted in full", fill},
+    {"unaligned-load", "loads fault at starts that are no multiple of 16 bytes within a row", unaligned_load,
+     Emulator::agrees, true},
+    {"nan-fill", "NaN fill is 0x7ff7 in every half-word, whatever the type", nan_fill},
+    {"store", "stores write the 16-byte pieces that begin inside the tensor, in full, and nothing else", store},
+    {"unaligned-store", "stores fault at starts that are no multiple of 16 bytes within a row", unaligned_store,
+     Emulator::agrees, true},
+    {"negative-store", "stores fault at negative starts", negative_store, Emulator::agrees, true},
     {"load-128", aligned, alignment<128, false>},
     {"load-64", aligned, alignment<64, false>, Emulator::agrees, true},
     {"load-16", aligned, alignment<16, false>, Emulator::agrees, true},

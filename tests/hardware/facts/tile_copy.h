@@ -41,7 +41,8 @@ Experiment load_experiment(const TileCopy& copy, std::uint32_t expected_bytes, b
 // Shared memory after the load of a box.
 Bytes expected_load(const TileCopy& copy, const BoxLayout& layout, const Bytes& tensor);
 
-// A launch of kernels/tma_store.cu, and the tensor's memory after it.
+// A launch of kernels/tma_store.cu, and the tensor's memory after it: pieces of 16 bytes that the edge of a row cuts
+// are written in full.
 Experiment store_experiment(const TileCopy& copy);
 Bytes expected_store(const TileCopy& copy, const BoxLayout& layout);
 
