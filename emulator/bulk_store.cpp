@@ -9,21 +9,16 @@ namespace {
 // A store in two steps, so that wait_group.read and wait_group differ: the source is read, then the
 // destination is written.
 template <class Write>
-void add_store(Execution& x, unsigned lane, std::uint32_t source, std::uint32_t bytes, const std::vector<SharedRange>& ranges,
-               Write write) {
-  bool initialised = true;
-  for (const SharedRange& range : ranges) {
-    x.hazard(x.cta().shared.begin_async_read(range.address, range.bytes, x.actor()));
-    initialised = initialised && x.cta().shared.initialised(range.address, range.bytes);
-  }
-  if (!initialised)
+void add_store(Execution& x, unsigned lane, std::uint32_t source, std::uint32_t bytes, Write write) {
+  x.hazard(x.cta().shared.begin_async_read(source, bytes, x.actor()));
+  if (!x.cta().shared.initialised(source, bytes))
     x.hazard(FaultKind::uninitialised_read, "a bulk store from shared " + hex(source) + ", not all of which was written");
   auto copy = std::make_shared<std::vector<std::byte>>();
   AsyncOperation read = x.operation("bulk store read");
-  read.complete = [copy, source, bytes, ranges, warp = &x.warp] {
+  read.complete = [copy, source, bytes, warp = &x.warp] {
     SharedMemory& shared = warp->cta.shared;
     copy->assign(shared.at(source), shared.at(source) + bytes);
-    for (const SharedRange& range : ranges) shared.end_async_read(range.address, range.bytes);
+    shared.end_async_read(source, bytes);
   };
   BulkGroup& group = x.warp.bulk[lane].open;
   const std::uint64_t read_id = x.cluster().async.add(std::move(read));
@@ -46,14 +41,16 @@ Step bulk_tensor_store(Execution& x) {
     if (map.rank != s.rank)
       return x.fault(FaultKind::illegal_operand, "a " + std::to_string(s.rank) + "-D store to a map of rank " + std::to_string(map.rank));
     std::uint32_t source = 0;
-    const std::uint32_t bytes = shared_bytes(map, 1);
+    const auto bytes = static_cast<std::uint32_t>(box_bytes(map));
     if (!own_shared(x, x.address(x.in.addresses[1], l), bytes, 16, source)) return Step::fatal;
     if (const Status status = check_copy(map, source); !status.ok())
       return x.fault(FaultKind::illegal_operand, status.error().text());
+    if (shared_bytes(map, 1) != bytes)
+      return x.fault(FaultKind::illegal_operand, "a store of swizzled box rows shorter than the swizzle span: only loads of such rows were measured");
     const Coordinates c = coordinates(x, 0, s.rank, l);
     if (const Status status = check_start(map, c, true); !status.ok())
       return x.fault(FaultKind::illegal_operand, status.error().text());
-    add_store(x, l, source, bytes, shared_ranges(map, 1, source), [=, add = s.add, warp = &x.warp, line = x.in.line](const std::vector<std::byte>& data) {
+    add_store(x, l, source, bytes, [=, add = s.add, warp = &x.warp, line = x.in.line](const std::vector<std::byte>& data) {
       // The engine reads through an image at the source's address, so that the swizzle phase is kept.
       SharedMemory image(source, source + bytes, 1);
       std::memcpy(image.at(source), data.data(), bytes);
@@ -73,7 +70,7 @@ Step bulk_store(Execution& x) {
     const std::uint64_t target = x.address(x.in.addresses[0], l);
     if (!global_range(x, target, bytes, true) || !own_shared(x, x.address(x.in.addresses[1], l), bytes, 16, source))
       return Step::fatal;
-    add_store(x, l, source, bytes, {{source, bytes}}, [target](const std::vector<std::byte>& data) {
+    add_store(x, l, source, bytes, [target](const std::vector<std::byte>& data) {
       std::memcpy(reinterpret_cast<std::byte*>(target), data.data(), data.size());
     });
   }

@@ -57,8 +57,8 @@ Result<MatrixDescriptor> decode_wgmma_descriptor(std::uint64_t bits) {
   static constexpr Swizzle modes[] = {Swizzle::none, Swizzle::b128, Swizzle::b64, Swizzle::b32};
   d.swizzle = modes[field(bits, 62, 63)];
   d.base_offset = static_cast<std::uint32_t>(field(bits, 49, 51));
-  if (d.base_offset != 0 && d.swizzle == Swizzle::none)
-    return refused(bits, "a base offset without swizzle", "it was measured with a swizzle only: set it to 0");
+  if (d.base_offset != 0 && d.swizzle != Swizzle::b128)
+    return refused(bits, "a base offset without the 128-byte swizzle", "it was measured with that only: set it to 0");
   return d;
 }
 

@@ -18,8 +18,8 @@ struct MatrixDescriptor {
 };
 
 // invalid_argument names the field and its value: reserved bits, a missing tcgen05 version constant,
-// an unknown swizzle mode, and the fields whose effect no source settles (base offset of tcgen05, and of
-// wgmma without swizzle; absolute LBO).
+// an unknown swizzle mode, and the fields whose effect nothing settles (absolute LBO; base offset of tcgen05,
+// and of wgmma but under the 128-byte swizzle).
 Result<MatrixDescriptor> decode_tcgen05_descriptor(std::uint64_t bits);
 Result<MatrixDescriptor> decode_wgmma_descriptor(std::uint64_t bits);
 

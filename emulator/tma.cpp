@@ -34,7 +34,7 @@ std::uint32_t num_rows(const TensorMapParams& map, std::uint32_t num_boxes) noex
   return static_cast<std::uint32_t>(box_bytes(map) * num_boxes / row_bytes(map));
 }
 
-constexpr std::uint32_t kNanPattern = 0x7FF77FF7;  // whatever the element type
+constexpr std::uint32_t kNanPattern = 0x7FF77FF7;  // of f32
 
 // One row of the box: consecutive elements of dimension 0.
 struct RowPlan {
@@ -146,6 +146,8 @@ Status check_copy(const TensorMapParams& map, std::uint32_t shared_address) {
     return refused("swizzle mode " + std::to_string(static_cast<int>(map.swizzle)), "modes 0 to 4 are modelled");
   for (std::uint32_t d = 1; d < map.rank; ++d)
     if (map.element_strides[d] != 1) return refused("element strides other than 1", "they are not modelled");
+  if (map.fill == TensorMapFill::nan && map.type != TensorMapType::f32)
+    return refused("NaN fill of a type other than f32", "its bits were measured for f32 only");
   if (map.swizzle == TensorMapSwizzle::b128_atom32 && row_bytes(map) != 128)
     return refused("a box row of " + std::to_string(row_bytes(map)) + " bytes under a swizzle with 32-byte atoms",
                    "the row must fill the span of 128 bytes; how shorter ones lie was not measured");

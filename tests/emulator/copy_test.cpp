@@ -106,21 +106,56 @@ TEST_CASE("Box rows shorter than the swizzle span lie one span apart") {
   }
 }
 
-TEST_CASE("A store of short rows reads them one span apart") {
-  PtxProgram program;
-  const auto base = reinterpret_cast<std::uintptr_t>(program.out.data());
+TEST_CASE("Starts, fills and stores that an H200 refuses or nobody measured are faults") {
+  alignas(128) static std::uint32_t data[16];
+  PtxProgram load;
+  load.inputs = {{data, sizeof data}};
+  const auto with = [&](const TensorMapParams& map, const std::string& start) {
+    load.maps = {map};
+    load.body = load_short_rows(128);
+    load.body.replace(load.body.find("{0, 0}"), 6, start);
+    return load.run();
+  };
+  CHECK(with(short_rows_map(data), "{-4, -1}").clean());
+  for (const char* start : {"{1, 0}", "{2, 0}", "{-3, 0}", "{5, 1}"}) {
+    const RunReport report = with(short_rows_map(data), start);
+    REQUIRE(found(report, FaultKind::illegal_operand));
+    CHECK(report.faults[0].message.find("a multiple of 16 bytes is needed") != std::string::npos);
+  }
+  TensorMapParams nan = short_rows_map(data);
+  nan.type = TensorMapType::f32;
+  nan.fill = TensorMapFill::nan;
+  load.maps = {nan};
+  load.body = load_short_rows(128) + "ld.shared.u32 %r1, [smem+144];" + kStoreResult;
+  load.body.replace(load.body.find("{0, 0}"), 6, "{4, 0}");
+  load.run_clean();
+  CHECK(load.out[0] == 0x7ff77ff7);
+  nan.type = TensorMapType::tf32;
+  CHECK(found(with(nan, "{4, 0}"), FaultKind::illegal_operand));
+
+  PtxProgram store;
+  const auto base = reinterpret_cast<std::uintptr_t>(store.out.data());
   const auto skip = static_cast<std::size_t>((16 - base % 16) % 16 / 4);
-  program.maps = {short_rows_map(program.out.data() + skip)};
-  program.body = kInit;
-  for (std::uint32_t row = 0; row < 4; ++row)  // lane l writes word l % 4 of the row
-    program.body += " and.b32 %r3, %r2, 3; shl.b32 %r4, %r3, 2; add.u32 %r4, %r4, %r10; add.u32 %r5, %r3, " + std::to_string(10 * row) +
-                    "; st.shared.u32 [%r4+" + std::to_string(kShortRowOffsets[row]) + "], %r5;";
-  program.body +=
-      " fence.proxy.async.shared::cta; bar.sync 0; add.u32 %r13, %r10, 128; @!%p1 bra END;"
-      " cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {0, 0}], [%r13]; cp.async.bulk.commit_group;"
-      " cp.async.bulk.wait_group 0; END:";
-  program.run_clean();
-  for (std::uint32_t i = 0; i < 16; ++i) CHECK(program.out[skip + i] == 10 * (i / 4) + i % 4);
+  const auto stores = [&](TensorMapParams map, const std::string& start) {
+    map.address += 4 * skip;
+    store.maps = {map};
+    store.body = kInit + "@%p1 st.shared.v4.u32 [%r10], {%r2, %r10, %r10, %r10}; fence.proxy.async.shared::cta; bar.sync 0; @!%p1 bra END;"
+                 " cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, " + start +
+                 "], [%r10]; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; END:";
+    return store.run();
+  };
+  TensorMapParams row = words_map(store.out.data(), 6, 2, 1);
+  row.box = {4, 1};
+  row.swizzle = TensorMapSwizzle::none;
+  CHECK(stores(row, "{0, 0}").clean());
+  for (const char* start : {"{-4, 0}", "{0, -1}", "{2, 0}"}) CHECK(found(stores(row, start), FaultKind::illegal_operand));
+  CHECK(found(stores(short_rows_map(store.out.data()), "{0, 0}"), FaultKind::illegal_operand));
+  // Two words of this piece lie inside the tensor: all four are written.
+  store.out.assign(1024, 7);
+  REQUIRE(stores(row, "{4, 0}").clean());
+  CHECK(store.out[skip + 3] == 7);
+  for (std::size_t word = 4; word < 8; ++word) CHECK(store.out[skip + word] != 7);
+  CHECK(store.out[skip + 8] == 7);
 }
 
 TEST_CASE("Linear bulk copies move bytes both ways") {
