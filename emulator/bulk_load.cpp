@@ -54,11 +54,11 @@ void signal(const Destination& d, std::uint32_t bytes, const Warp* warp, std::ui
   if (!status.ok()) d.barrier_cta->report(FaultKind::byte_count, true, warp, status.error().text(), line);
 }
 
-void begin_write(Execution& x, const std::vector<Destination>& targets, std::uint32_t bytes) {
+void begin_write(Execution& x, const std::vector<Destination>& targets, const std::vector<SharedRange>& ranges) {
   for (const Destination& d : targets) {
     Actor who = x.actor();
     if (d.cta != &x.cta()) who.proxy_fence = who.now;  // readers there are ordered by cluster barriers
-    x.hazard(d.cta->shared.begin_async_write(d.data, bytes, who));
+    for (const SharedRange& range : ranges) x.hazard(d.cta->shared.begin_async_write(range.address, range.bytes, who));
   }
 }
 
@@ -75,7 +75,7 @@ Step linear_load(Execution& x, bool from_shared) {
     std::vector<Destination> targets;
     if (!destinations(x, s, l, bytes, 16, 2, targets)) return Step::fatal;
     if (from_shared) x.hazard(x.cta().shared.begin_async_read(source_offset, bytes, x.actor()));
-    begin_write(x, targets, bytes);
+    begin_write(x, targets, {{targets[0].data, bytes}});
     AsyncOperation op = x.operation("bulk load");
     op.complete = [=, warp = &x.warp, line = x.in.line] {
       SharedMemory& own = warp->cta.shared;
@@ -130,21 +130,25 @@ Step bulk_tensor_load(Execution& x) {
     if (!read_map(x, x.in.addresses[1], l, map)) return Step::fatal;
     if (map.rank != s.rank)
       return x.fault(FaultKind::illegal_operand, "a " + std::to_string(s.rank) + "-D copy of a map of rank " + std::to_string(map.rank));
-    const auto bytes = static_cast<std::uint32_t>(box_bytes(map) * (s.gather ? 4 : 1));
+    const std::uint32_t num_boxes = s.gather ? 4 : 1;
+    const auto bytes = static_cast<std::uint32_t>(box_bytes(map) * num_boxes);
     std::vector<Destination> targets;
-    if (!destinations(x, s, l, bytes, 16, 2, targets)) return Step::fatal;
+    if (!destinations(x, s, l, shared_bytes(map, num_boxes), 16, 2, targets)) return Step::fatal;
     if (const Status status = check_copy(map, targets[0].data); !status.ok())
       return x.fault(FaultKind::illegal_operand, status.error().text());
     const Coordinates c = coordinates(x, 0, s.gather ? 5 : s.rank, l);
-    begin_write(x, targets, bytes);
+    if (const Status status = check_start(map, c, false); !status.ok())
+      return x.fault(FaultKind::illegal_operand, status.error().text());
+    const std::vector<SharedRange> ranges = shared_ranges(map, num_boxes, targets[0].data);
+    begin_write(x, targets, ranges);
     AsyncOperation op = x.operation("TMA load");
-    op.complete = [map, c, targets, bytes, gather = s.gather, warp = &x.warp, line = x.in.line] {
+    op.complete = [map, c, targets, ranges, bytes, gather = s.gather, warp = &x.warp, line = x.in.line] {
       const GlobalMemory& global = warp->cta.cluster.launch.memory;
       for (const Destination& d : targets) {
         const Status status = gather ? gather_to_shared(map, c, global, d.cta->shared, d.data)
                                      : copy_to_shared(map, c, global, d.cta->shared, d.data);
         if (!status.ok()) return d.cta->report(FaultKind::out_of_bounds, true, warp, status.error().text(), line);
-        d.cta->shared.end_async_write(d.data, bytes);
+        for (const SharedRange& range : ranges) d.cta->shared.end_async_write(range.address, range.bytes);
         signal(d, bytes, warp, line);
       }
     };

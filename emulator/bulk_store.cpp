@@ -45,7 +45,11 @@ Step bulk_tensor_store(Execution& x) {
     if (!own_shared(x, x.address(x.in.addresses[1], l), bytes, 16, source)) return Step::fatal;
     if (const Status status = check_copy(map, source); !status.ok())
       return x.fault(FaultKind::illegal_operand, status.error().text());
+    if (shared_bytes(map, 1) != bytes)
+      return x.fault(FaultKind::illegal_operand, "a store of swizzled box rows shorter than the swizzle span: only loads of such rows were measured");
     const Coordinates c = coordinates(x, 0, s.rank, l);
+    if (const Status status = check_start(map, c, true); !status.ok())
+      return x.fault(FaultKind::illegal_operand, status.error().text());
     add_store(x, l, source, bytes, [=, add = s.add, warp = &x.warp, line = x.in.line](const std::vector<std::byte>& data) {
       // The engine reads through an image at the source's address, so that the swizzle phase is kept.
       SharedMemory image(source, source + bytes, 1);

@@ -53,12 +53,12 @@ Result<MatrixDescriptor> decode_tcgen05_descriptor(std::uint64_t bits) {
 Result<MatrixDescriptor> decode_wgmma_descriptor(std::uint64_t bits) {
   if (field(bits, 14, 15) || field(bits, 30, 31) || field(bits, 46, 48) || field(bits, 52, 61))
     return refused(bits, "reserved bits are set", "bits 14-15, 30-31, 46-48 and 52-61 must be 0");
-  if (field(bits, 49, 51) != 0)
-    return refused(bits, "a base offset other than 0 is not modelled",
-                   "align the pattern to 1024, 512 or 256 bytes");
   MatrixDescriptor d = offsets(bits);
   static constexpr Swizzle modes[] = {Swizzle::none, Swizzle::b128, Swizzle::b64, Swizzle::b32};
   d.swizzle = modes[field(bits, 62, 63)];
+  d.base_offset = static_cast<std::uint32_t>(field(bits, 49, 51));
+  if (d.base_offset != 0 && d.swizzle != Swizzle::b128)
+    return refused(bits, "a base offset without the 128-byte swizzle", "it was measured with that only: set it to 0");
   return d;
 }
 

@@ -65,7 +65,7 @@ std::uint64_t special_value(Special special, const Cta& cta, std::uint32_t warp,
     case Special::cluster_nctarank: return shape.count();
     case Special::is_explicit_cluster: return shape.count() > 1;
     case Special::dynamic_smem_size: return launch.spec.dynamic_shared_bytes;
-    case Special::total_smem_size: return launch.shared_end - launch.program.shared_base;
+    case Special::total_smem_size: return (launch.shared_end - launch.program.shared_base + 127) / 128 * 128;
     default: return 0;  // clocks are read when they are executed
   }
 }

@@ -63,6 +63,101 @@ TEST_CASE("A tensor store unswizzles, clips at the tensor's edge and is waited f
   CHECK(found(unfinished.run(), FaultKind::unfinished_work));
 }
 
+namespace {
+
+// Rows of 16 bytes under the 64-byte swizzle: one span apart, and their cells move with address bits 7-8.
+TensorMapParams short_rows_map(const void* data) {
+  TensorMapParams map = words_map(data, 4, 4, 4);
+  map.strides = {16};
+  map.box = {4, 4};
+  map.swizzle = TensorMapSwizzle::b64;
+  return map;
+}
+
+constexpr std::uint32_t kShortRowOffsets[] = {144, 208, 288, 352};  // of a box at 128
+
+// Loads the box to an offset and waits.
+std::string load_short_rows(std::uint32_t offset) {
+  return kInit + "add.u32 %r13, %r10, " + std::to_string(offset) +
+         "; @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], 64;"
+         " @%p1 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r13], [%rd2, {0, 0}], [%r11];"
+         " W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r11], 0; @!%p2 bra W;";
+}
+
+}  // namespace
+
+TEST_CASE("Box rows shorter than the swizzle span lie one span apart") {
+  alignas(128) static std::uint32_t data[16];
+  for (std::uint32_t i = 0; i < 16; ++i) data[i] = 100 + i;
+  for (const std::uint64_t seed : {0, 1, 5}) {
+    PtxProgram program;
+    program.options.seed = seed;
+    program.maps = {short_rows_map(data)};
+    program.inputs = {{data, sizeof data}};
+    for (std::uint32_t row = 0; row < 4; ++row) {
+      program.body = load_short_rows(128) + "ld.shared.u32 %r1, [smem+" + std::to_string(kShortRowOffsets[row] + 4) + "];" + kStoreResult;
+      program.run_clean();
+      CHECK(program.out[0] == 101 + 4 * row);
+    }
+    program.body = load_short_rows(128) + "ld.shared.u32 %r1, [smem+128];";  // between the rows
+    CHECK(found(program.run(), FaultKind::uninitialised_read));
+    program.body = load_short_rows(16384 - 128);  // the box takes 256 bytes
+    CHECK(found(program.run(), FaultKind::out_of_bounds));
+  }
+}
+
+TEST_CASE("Starts, fills and stores that an H200 refuses or nobody measured are faults") {
+  alignas(128) static std::uint32_t data[16];
+  PtxProgram load;
+  load.inputs = {{data, sizeof data}};
+  const auto with = [&](const TensorMapParams& map, const std::string& start) {
+    load.maps = {map};
+    load.body = load_short_rows(128);
+    load.body.replace(load.body.find("{0, 0}"), 6, start);
+    return load.run();
+  };
+  CHECK(with(short_rows_map(data), "{-4, -1}").clean());
+  for (const char* start : {"{1, 0}", "{2, 0}", "{-3, 0}", "{5, 1}"}) {
+    const RunReport report = with(short_rows_map(data), start);
+    REQUIRE(found(report, FaultKind::illegal_operand));
+    CHECK(report.faults[0].message.find("a multiple of 16 bytes is needed") != std::string::npos);
+  }
+  TensorMapParams nan = short_rows_map(data);
+  nan.type = TensorMapType::f32;
+  nan.fill = TensorMapFill::nan;
+  load.maps = {nan};
+  load.body = load_short_rows(128) + "ld.shared.u32 %r1, [smem+144];" + kStoreResult;
+  load.body.replace(load.body.find("{0, 0}"), 6, "{4, 0}");
+  load.run_clean();
+  CHECK(load.out[0] == 0x7ff77ff7);
+  nan.type = TensorMapType::tf32;
+  CHECK(found(with(nan, "{4, 0}"), FaultKind::illegal_operand));
+
+  PtxProgram store;
+  const auto base = reinterpret_cast<std::uintptr_t>(store.out.data());
+  const auto skip = static_cast<std::size_t>((16 - base % 16) % 16 / 4);
+  const auto stores = [&](TensorMapParams map, const std::string& start) {
+    map.address += 4 * skip;
+    store.maps = {map};
+    store.body = kInit + "@%p1 st.shared.v4.u32 [%r10], {%r2, %r10, %r10, %r10}; fence.proxy.async.shared::cta; bar.sync 0; @!%p1 bra END;"
+                 " cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, " + start +
+                 "], [%r10]; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; END:";
+    return store.run();
+  };
+  TensorMapParams row = words_map(store.out.data(), 6, 2, 1);
+  row.box = {4, 1};
+  row.swizzle = TensorMapSwizzle::none;
+  CHECK(stores(row, "{0, 0}").clean());
+  for (const char* start : {"{-4, 0}", "{0, -1}", "{2, 0}"}) CHECK(found(stores(row, start), FaultKind::illegal_operand));
+  CHECK(found(stores(short_rows_map(store.out.data()), "{0, 0}"), FaultKind::illegal_operand));
+  // Two words of this piece lie inside the tensor: all four are written.
+  store.out.assign(1024, 7);
+  REQUIRE(stores(row, "{4, 0}").clean());
+  CHECK(store.out[skip + 3] == 7);
+  for (std::size_t word = 4; word < 8; ++word) CHECK(store.out[skip + word] != 7);
+  CHECK(store.out[skip + 8] == 7);
+}
+
 TEST_CASE("Linear bulk copies move bytes both ways") {
   alignas(16) static std::uint32_t data[64];
   for (std::uint32_t i = 0; i < 64; ++i) data[i] = 1000 + i;

@@ -44,6 +44,18 @@ TEST_CASE("wgmma and tcgen05 descriptors are told apart") {
   CHECK(decode_wgmma_descriptor(0x8000002000000040)->swizzle == Swizzle::b64);
 }
 
+// Base offsets were measured on an H200: the fact "base-offset" of mlaindex_hardware_facts.
+TEST_CASE("A base offset of wgmma is taken off the address bits that the swizzle looks at") {
+  const auto b128 = decode_wgmma_descriptor(0x4000004000000040 | 3ull << 49);
+  REQUIRE(b128.ok());
+  for (std::uint32_t row = 0; row < 8; ++row)
+    CHECK(byte_address(*b128, row, 0) == 0x400 + 128 * row + 16 * ((row + 5) % 8));
+  CHECK(byte_address(*b128, 0, 16) == 0x400 + 64);
+  CHECK(byte_address(*b128, 3, 16) == 0x400 + 384 + 16);
+  for (const std::uint64_t other : {std::uint64_t{0x0000004000000040}, std::uint64_t{0x8000002000000040}, std::uint64_t{0xC000001000000040}})
+    CHECK_FALSE(decode_wgmma_descriptor(other | 3ull << 49).ok());
+}
+
 TEST_CASE("Unsettled and reserved descriptor fields are refused") {
   const std::uint64_t good = 0x4000404000000040;
   for (const std::uint64_t bad : {good | 1ull << 49, good | 1ull << 52, good | 1ull << 14, good | 1ull << 55,

@@ -18,6 +18,16 @@ TEST_CASE("Accesses outside a buffer, misaligned or to read-only memory stop the
   CHECK(found(program.run(), FaultKind::out_of_bounds));
 }
 
+TEST_CASE("The size of shared memory counts in units of 128 bytes") {
+  PtxProgram program;
+  program.body = std::string("mov.u32 %r2, smem; mov.u32 %r1, %total_smem_size;") + kStoreResult;
+  for (const auto& [bytes, total] : {std::pair{12, 128}, {128, 128}, {2064, 2176}}) {
+    program.shared = ".shared .align 16 .b8 smem[" + std::to_string(bytes) + "];";
+    program.run_clean();
+    CHECK(program.out[0] == static_cast<std::uint32_t>(total));
+  }
+}
+
 TEST_CASE("Reading what was never written is reported, for shared memory and registers") {
   PtxProgram program;
   program.body = "ld.shared.u32 %r1, [smem];";

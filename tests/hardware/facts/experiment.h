@@ -41,9 +41,13 @@ class Machine {
  public:
   virtual ~Machine() = default;
   virtual std::string name() const = 0;
-  // The output buffer after the kernel. An error: the launch was refused, or the kernel faulted.
+  // The output buffer after the kernel. An error: the launch was refused, the kernel faulted, or it was not run.
   virtual Result<Bytes> run(const Experiment& experiment) = 0;
 };
+
+// For machines that an earlier fault left unusable.
+inline Error not_run() { return {ErrorCode::no_device, "not run after the fault above", ""}; }
+inline bool was_not_run(const Error& error) noexcept { return error.code == ErrorCode::no_device; }
 
 // Values of a buffer of trivially copyable elements.
 template <class T>

@@ -19,12 +19,22 @@ class Findings {
     lines_.push_back((passed ? "PASS " : "FAIL ") + std::move(text));
     return passed;
   }
+  // Whether an experiment gave a result. One that was not run for an earlier one's fault is no failure of its own.
+  template <class T>
+  bool ran(const std::string& label, const Result<T>& result) {
+    if (result) return check(true, label + ": ran");
+    if (!was_not_run(result.error())) return check(false, label + ": " + result.error().text());
+    lines_.push_back("skip " + label + ": " + result.error().message);
+    ++not_run_;
+    return false;
+  }
   int failures() const noexcept { return failures_; }
+  int not_run() const noexcept { return not_run_; }
   const std::vector<std::string>& lines() const noexcept { return lines_; }
 
  private:
   std::vector<std::string> lines_;
-  int failures_ = 0;
+  int failures_ = 0, not_run_ = 0;
 };
 
 enum class Emulator {
@@ -38,7 +48,7 @@ struct Fact {
   const char* statement;
   void (*examine)(Machine& machine, Findings& findings);
   Emulator emulator = Emulator::agrees;
-  bool may_fault = false;  // gets a process of its own on a GPU, since a fault ends what its process may do
+  bool may_fault = false;  // on a GPU each experiment gets a process, since a fault ends what its process may do
 };
 
 std::span<const Fact> warp_and_cluster_facts() noexcept;

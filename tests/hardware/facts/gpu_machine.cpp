@@ -5,6 +5,16 @@
 #include "runtime/tensor_map.h"
 
 namespace mlaindex::hardware {
+namespace {
+
+// "CUDA_ERROR_ILLEGAL_INSTRUCTION" of a longer message that has it.
+std::string driver_name(const std::string& message) {
+  const std::size_t begin = message.find("CUDA_ERROR_");
+  if (begin == std::string::npos) return message;
+  return message.substr(begin, message.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_", begin) - begin);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<GpuMachine>> GpuMachine::open(FactKernels& kernels, const Config& config, int ordinal) {
   auto driver = Driver::load(config.cuda_driver_path);
@@ -18,6 +28,14 @@ Result<std::unique_ptr<GpuMachine>> GpuMachine::open(FactKernels& kernels, const
 }
 
 Result<Bytes> GpuMachine::run(const Experiment& experiment) {
+  if (lost_) return not_run();
+  Result<Bytes> output = launch(experiment);
+  if (output || output.error().code != ErrorCode::cuda_error) return output;
+  lost_ = !DeviceBuffer::allocate(context_, "probe", 16, true).ok();
+  return Error{ErrorCode::cuda_error, driver_name(output.error().message), ""};
+}
+
+Result<Bytes> GpuMachine::launch(const Experiment& experiment) {
   const Result<const CompiledKernel*> compiled = kernels_.get(experiment);
   if (!compiled) return compiled.error();
   auto kernel = LoadedKernel::load(context_, **compiled);

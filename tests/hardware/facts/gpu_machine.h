@@ -17,15 +17,19 @@ class GpuMachine final : public Machine {
   static Result<std::unique_ptr<GpuMachine>> open(FactKernels& kernels, const Config& config, int ordinal);
 
   std::string name() const override { return context_->properties().name; }
-  // After a fault of a kernel the GPU refuses everything else that this process asks.
+  // After a fault of a kernel the GPU refuses everything else that this process asks: not_run().
+  // A driver's error is its name only.
   Result<Bytes> run(const Experiment& experiment) override;
 
  private:
   GpuMachine(FactKernels& kernels, std::shared_ptr<const Context> context)
       : kernels_(kernels), context_(std::move(context)) {}
 
+  Result<Bytes> launch(const Experiment& experiment);
+
   FactKernels& kernels_;
   std::shared_ptr<const Context> context_;
+  bool lost_ = false;
 };
 
 }  // namespace mlaindex::hardware

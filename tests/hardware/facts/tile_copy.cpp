@@ -1,5 +1,7 @@
 #include "tests/hardware/facts/tile_copy.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace mlaindex::hardware {
@@ -11,10 +13,7 @@ std::size_t tensor_bytes(const TensorMapParams& map) {
   return static_cast<std::size_t>((outermost + 15) / 16 * 16);
 }
 
-std::uint32_t fill_pattern(const TensorMapParams& map) {
-  if (map.fill == TensorMapFill::zeros) return 0;
-  return map.type == TensorMapType::f32 ? 0x7fffffff : 0x7fff7fff;
-}
+std::uint32_t fill_pattern(const TensorMapParams& map) { return map.fill == TensorMapFill::zeros ? 0 : 0x7ff77ff7; }
 
 std::uint32_t swizzled(std::uint32_t offset, TensorMapSwizzle mode) {
   switch (mode) {
@@ -29,12 +28,14 @@ std::uint32_t swizzled(std::uint32_t offset, TensorMapSwizzle mode) {
   }
 }
 
-// Calls visit(offset in the tensor or -1 outside it, offset in shared memory) for every byte of the box.
+// Calls visit(offset in the tensor or -1 outside it, offset in shared memory) for every byte of the box. The tensor's
+// rows end at a multiple of `row_unit` bytes.
 template <class F>
-void for_bytes(const TileCopy& copy, const BoxLayout& layout, F visit) {
+void for_bytes(const TileCopy& copy, const BoxLayout& layout, std::uint32_t row_unit, F visit) {
   const TensorMapParams& map = copy.map;
   const std::uint32_t element = element_bytes(map.type);
-  const std::uint32_t pitch = layout.row_pitch != 0 ? layout.row_pitch : box_row_bytes(map);
+  const std::uint32_t pitch = layout.row_pitch != 0 ? layout.row_pitch : std::max(swizzle_span(map.swizzle), box_row_bytes(map));
+  const std::uint64_t row_end = (map.dims[0] * element + row_unit - 1) / row_unit * row_unit;
   std::array<std::int64_t, 3> box{1, 1, 1};
   for (std::uint32_t d = 0; d < map.rank; ++d) box[d] = map.box[d];
   for (std::int64_t i2 = 0; i2 < box[2]; ++i2)
@@ -42,10 +43,10 @@ void for_bytes(const TileCopy& copy, const BoxLayout& layout, F visit) {
       for (std::int64_t i0 = 0; i0 < box[0]; ++i0) {
         const std::int64_t x[] = {copy.start[0] + i0, copy.start[1] + i1, copy.start[2] + i2};
         std::int64_t source = x[0] * element;
-        bool inside = true;
-        for (std::uint32_t d = 0; d < map.rank; ++d) {
+        bool inside = x[0] >= 0 && source < static_cast<std::int64_t>(row_end);
+        for (std::uint32_t d = 1; d < map.rank; ++d) {
           inside = inside && x[d] >= 0 && x[d] < static_cast<std::int64_t>(map.dims[d]);
-          if (d > 0) source += x[d] * static_cast<std::int64_t>(map.strides[d - 1]);
+          source += x[d] * static_cast<std::int64_t>(map.strides[d - 1]);
         }
         for (std::uint32_t byte = 0; byte < element; ++byte) {
           const auto offset =
@@ -99,7 +100,7 @@ Experiment load_experiment(const TileCopy& copy, std::uint32_t expected_bytes, b
 Bytes expected_load(const TileCopy& copy, const BoxLayout& layout, const Bytes& tensor) {
   Bytes dump(copy.dump_bytes, static_cast<std::byte>(untouched_word));
   const std::uint32_t fill = fill_pattern(copy.map);
-  for_bytes(copy, layout, [&](std::int64_t from, std::uint32_t to) {
+  for_bytes(copy, layout, 1, [&](std::int64_t from, std::uint32_t to) {
     if (to >= dump.size()) return;
     dump[to] = from >= 0 ? tensor[static_cast<std::size_t>(from)] : static_cast<std::byte>(fill >> 8 * (to % 4));
   });
@@ -118,7 +119,7 @@ Experiment store_experiment(const TileCopy& copy) {
 
 Bytes expected_store(const TileCopy& copy, const BoxLayout& layout) {
   Bytes tensor(tensor_bytes(copy.map));
-  for_bytes(copy, layout, [&](std::int64_t to, std::uint32_t from) {
+  for_bytes(copy, layout, 16, [&](std::int64_t to, std::uint32_t from) {
     if (to >= 0) tensor[static_cast<std::size_t>(to)] = static_cast<std::byte>(1 + from % 251);
   });
   return tensor;

@@ -21,7 +21,7 @@ struct TileCopy {
 
 // How a box lies in shared memory.
 struct BoxLayout {
-  std::uint32_t row_pitch = 0;  // bytes from one row of dimension 0 to the next; 0: dense
+  std::uint32_t row_pitch = 0;  // bytes from one row of dimension 0 to the next; 0: the swizzle span, or dense
   bool absolute = true;         // the swizzle's XOR looks at absolute addresses, else at offsets in the box
 };
 
@@ -41,7 +41,8 @@ Experiment load_experiment(const TileCopy& copy, std::uint32_t expected_bytes, b
 // Shared memory after the load of a box.
 Bytes expected_load(const TileCopy& copy, const BoxLayout& layout, const Bytes& tensor);
 
-// A launch of kernels/tma_store.cu, and the tensor's memory after it.
+// A launch of kernels/tma_store.cu, and the tensor's memory after it: pieces of 16 bytes that the edge of a row cuts
+// are written in full.
 Experiment store_experiment(const TileCopy& copy);
 Bytes expected_store(const TileCopy& copy, const BoxLayout& layout);
 

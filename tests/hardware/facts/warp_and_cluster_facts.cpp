@@ -15,7 +15,7 @@ void examine_masks(Machine& machine, Findings& findings, const char* label, cons
   experiment.input = bytes_of(masks);
   experiment.output_bytes = masks.size() * 32 * 4;
   const Result<Bytes> output = machine.run(experiment);
-  if (!findings.check(output.ok(), fmt::format("{}: {}", label, output ? "ran" : output.error().text()))) return;
+  if (!findings.ran(label, output)) return;
   const auto result = values<std::uint32_t>(*output);
   for (std::size_t i = 0; i < masks.size(); ++i) {
     const std::uint32_t members = masks[i] & ~((1u << exited) - 1);
@@ -52,7 +52,7 @@ void cluster_address(Machine& machine, Findings& findings) {
                         .shared_bytes = 1024};
   experiment.output_bytes = ctas * 32 * 4;
   const Result<Bytes> output = machine.run(experiment);
-  if (!findings.check(output.ok(), output ? "ran" : output.error().text())) return;
+  if (!findings.ran(experiment.label, output)) return;
   const auto seen = values<std::uint32_t>(*output);
   for (std::uint32_t rank = 0; rank < ctas; ++rank) {
     const std::uint32_t* s = seen.data() + 32 * rank;

@@ -3,7 +3,11 @@
 // init 0xFFFFF; init 3 after arrive_drop.
 #include "prelude.cuh"
 
-__device__ __forceinline__ u64 bits_of(const u8* barrier) { return *reinterpret_cast<const volatile u64*>(barrier); }
+// A barrier's operations and ordinary loads are ordered by a fence only.
+__device__ __forceinline__ u64 bits_of(const u8* barrier) {
+  __threadfence_block();
+  return *reinterpret_cast<const volatile u64*>(barrier);
+}
 
 __device__ __forceinline__ void init(u32 barrier, u32 count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
@@ -18,6 +22,7 @@ extern "C" __global__ void __launch_bounds__(32) fact(FACT_ARGUMENTS) {
   if (threadIdx.x != 0) return;
   u64* const result = reinterpret_cast<u64*>(out);
   const u32 barrier = shared_address(smem);
+  *reinterpret_cast<volatile u64*>(smem) = 0xeeeeeeeeeeeeeeee;
   init(barrier, 1);
   result[0] = bits_of(smem);
   init(barrier, 5);
