@@ -14,13 +14,22 @@ namespace mlaindex::mutation {
 namespace {
 
 constexpr std::byte kPoison{0xa5};
-// A right kernel takes 100 000 steps a CTA at most here; one that takes this many hangs.
-constexpr std::uint64_t kMaxSteps = 3'000'000;
+// Warp instructions of a CTA; a run of that many hangs. Right kernels take far fewer here.
+constexpr std::uint64_t kMaxSteps = 1'000'000;
 
-constexpr tools::CaseRequest requests[] = {
-    {.num_tokens = 5, .num_keys = 333, .num_heads = 64, .depth = 128, .mask = Mask::ranges, .seed = 7, .exact = true},
-    {.num_tokens = 5, .num_keys = 1410, .num_heads = 64, .depth = 128, .mask = Mask::ranges, .seed = 8},
-};
+std::vector<tools::CaseRequest> requests_for(const Plan& plan) {
+  tools::CaseRequest few{.num_tokens = 5, .num_keys = 333, .num_heads = 64, .depth = 128, .mask = Mask::ranges, .seed = 7, .exact = true};
+  tools::CaseRequest many = few;
+  many.seed = 8;
+  many.exact = false;
+  if (plan.persistent) {  // token blocks go through a ring, too
+    many.num_tokens = 4 * plan.tokens_per_block + 3;
+    many.num_keys = 460;
+  } else {
+    many.num_keys = 1410;
+  }
+  return {few, many};
+}
 
 Result<tools::Case> case_of(const tools::CaseRequest& request) {
   auto tensors = tools::make_case(request);
@@ -33,15 +42,15 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 }  // namespace
 
 Result<Subject> Subject::make(KernelStore& store, Arch arch, const std::string& plan_name) {
+  const Spec spec{arch, 64, 128, Mask::ranges, ScoreType::f32, Fill::negative_infinity};
+  auto lookup = store.get(spec, plan_name);
+  if (!lookup) return lookup.error();
   auto problems = std::make_shared<std::vector<Problem>>();
-  for (const tools::CaseRequest& request : requests) {
+  for (const tools::CaseRequest& request : requests_for(lookup->kernel->plan)) {
     auto input = case_of(request);
     if (!input) return input.error();
-    // All keys of a token in one CTA, so that its rings wrap.
-    problems->push_back({std::move(*input), 1});
+    problems->push_back({std::move(*input), 1});  // one SM: few CTAs with many tiles, so that rings wrap
   }
-  auto lookup = store.get(spec_for(problems->front().input.problem, arch), plan_name);
-  if (!lookup) return lookup.error();
   auto module = ptx::parse(lookup->kernel->ptx, "kernel.ptx");
   if (!module) return module.error();
 
