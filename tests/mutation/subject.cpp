@@ -23,10 +23,10 @@ std::vector<tools::CaseRequest> requests_for(const Plan& plan) {
   many.seed = 8;
   many.exact = false;
   if (plan.persistent) {  // token blocks go through a ring, too
-    many.num_tokens = 4 * plan.tokens_per_block + 3;
-    many.num_keys = 460;
+    many.num_tokens = 5 * plan.tokens_per_block + 3;
+    many.num_keys = 390;
   } else {
-    many.num_keys = 1410;
+    many.num_keys = 2050;
   }
   return {few, many};
 }

@@ -1,4 +1,4 @@
-// The mutants that nothing finds, and why.
+// The mutants that the short form of the suite does not find, and why.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,8 @@ namespace mlaindex::mutation {
 
 enum class SurvivorKind {
   equivalent,  // the changed kernel is still right by PTX's rules
-  blind_spot,  // it is wrong, and neither examiner can see it
+  rare,        // it is wrong, and only a schedule of the full form shows it
+  blind_spot,  // it is wrong, and nothing shows it
 };
 
 struct Survivor {

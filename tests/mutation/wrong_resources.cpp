@@ -41,8 +41,11 @@ std::vector<Mutation> wrong_resources() {
       registers("setmaxnreg.inc 32 more", is_increase, 32),
       registers("setmaxnreg.dec 24 more", is_decrease, 24),
       {"setmaxnreg the other way", each(is_setmaxnreg), other_direction},
-      {"wgmma.wait_group 1", each(is_wgmma_wait),
-       [](Editor& editor, std::uint32_t index) { editor.at(index).operands[0] = literal(1); }},
+      {"wgmma.wait_group leaves one more pending", each(is_wgmma_wait),
+       [](Editor& editor, std::uint32_t index) {
+         ptx::Operand& pending = editor.at(index).operands[0];
+         pending = literal(*editor.constant(pending) + 1);
+       }},
   };
 }
 
