@@ -19,7 +19,7 @@ CACHE := $(BUILD)/cache
 help:
 	@echo "make run     set up, build, then score an example case and check it"
 	@echo "make test    set up, build, then run every test"
-	@echo "make test-full  the same, then every kernel on the emulator under 100 schedules: hours"
+	@echo "make test-full  the same, then kernels, defects and round trips in full: hours"
 	@echo "make build   build/mlaindex, build/libmlaindex_jit.a, build/libmlaindex_jit.so"
 	@echo "make bundle  build/bundle and build/bundle.tar.gz, for another machine"
 	@echo "make setup   only install what is missing"
@@ -45,6 +45,7 @@ test: configure
 	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(TEST_JOBS)
 
 test-full: test
+	@$(BUILD)/tests/mutation/test_mutation "[.full]"
 	@$(BUILD)/tests/kernels/test_kernels "[.full]"
 
 bundle: configure

@@ -18,7 +18,12 @@ struct EmulatorSettings {
   // Sums rounded once instead of the bit-level model of the arch's tensor core.
   bool exact_arithmetic = false;
 
-  unsigned threads = 0;  // host threads of a run; 0: as many as the machine has
+  // SMs of the pretended GPU, which decide over how many CTAs keys are split; 0: those of the board
+  // that the arch ships on.
+  int num_sms = 0;
+
+  unsigned threads = 0;         // host threads of a run; 0: as many as the machine has
+  std::uint64_t max_steps = 0;  // warp instructions of a CTA before a run counts as endless; 0: 4e9
 
   // Takes the timeline of every run in Chrome's JSON format, that of a run which found a fault too.
   // Empty: no timeline is kept.

@@ -42,4 +42,9 @@ bool is_barrier_wait(const Instruction& instruction) noexcept {
   return is(instruction, "mbarrier", "try_wait") || is(instruction, "mbarrier", "test_wait");
 }
 
+bool is_cta_barrier(const Instruction& instruction) noexcept {
+  const Opcode& opcode = instruction.opcode;
+  return opcode.name == "barrier" || (opcode.name == "bar" && !opcode.has("warp"));
+}
+
 }  // namespace mlaindex::ptx

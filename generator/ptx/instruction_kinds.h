@@ -21,5 +21,7 @@ bool is_shared_load(const Instruction& instruction) noexcept;
 bool is_proxy_fence(const Instruction& instruction) noexcept;
 // mbarrier.try_wait or test_wait.
 bool is_barrier_wait(const Instruction& instruction) noexcept;
+// bar or barrier of any form, but not bar.warp.
+bool is_cta_barrier(const Instruction& instruction) noexcept;
 
 }  // namespace mlaindex::ptx

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kRounds = 12;      // fixpoint rounds; real kernels settle in three or four
 constexpr int kWidenAfter = 8;   // registers still changing then are given up
-constexpr std::uint32_t kWarpSize = 32;
+constexpr unsigned kLaneBits = 5;
 
 std::uint64_t mask_of(unsigned width) {
   return width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
@@ -58,9 +58,8 @@ std::optional<unsigned> integer_width(const Opcode& opcode, std::size_t from_end
   if (opcode.modifiers.size() <= from_end) return std::nullopt;
   const std::string& text = opcode.modifiers[opcode.modifiers.size() - 1 - from_end];
   const auto type = scalar_type(text);
-  if (type == ScalarType::pred) return 1;
-  if (!type || !(text[0] == 'b' || text[0] == 'u' || text[0] == 's') || bit_width(*type) > 64)
-    return std::nullopt;
+  const bool counts = text[0] == 'b' || text[0] == 'u' || text[0] == 's' || text == "pred";
+  if (!type || !counts || bit_width(*type) > 64) return std::nullopt;
   return bit_width(*type);
 }
 
@@ -79,19 +78,6 @@ std::optional<Anchor> moved(const AbstractValue& a, const AbstractValue& b, bool
   return anchor;
 }
 
-// What setp.COMPARISON gives, where the known bits decide it.
-std::optional<bool> compared(const Opcode& opcode, const llvm::KnownBits& a, const llvm::KnownBits& b) {
-  const std::string& comparison = opcode.modifiers.front();
-  const bool is_signed = opcode.modifiers.back()[0] == 's';
-  if (comparison == "eq") return llvm::KnownBits::eq(a, b);
-  if (comparison == "ne") return llvm::KnownBits::ne(a, b);
-  if (comparison == "lt") return is_signed ? llvm::KnownBits::slt(a, b) : llvm::KnownBits::ult(a, b);
-  if (comparison == "le") return is_signed ? llvm::KnownBits::sle(a, b) : llvm::KnownBits::ule(a, b);
-  if (comparison == "gt") return is_signed ? llvm::KnownBits::sgt(a, b) : llvm::KnownBits::ugt(a, b);
-  if (comparison == "ge") return is_signed ? llvm::KnownBits::sge(a, b) : llvm::KnownBits::uge(a, b);
-  return std::nullopt;
-}
-
 llvm::KnownBits combine(const std::string& name, const llvm::KnownBits& a, const llvm::KnownBits& b) {
   if (name == "and") return a & b;
   if (name == "or") return a | b;
@@ -103,14 +89,19 @@ llvm::KnownBits combine(const std::string& name, const llvm::KnownBits& a, const
 
 }  // namespace
 
-RegisterValues::RegisterValues(const Function& function, std::optional<std::uint32_t> warp)
-    : function_(function), warp_(warp), values_(function.registers.size()) {
+RegisterValues::RegisterValues(const Function& function, std::optional<BlockThread> thread,
+                               const RegisterValues* of_warp)
+    : function_(function), thread_(thread), of_warp_(of_warp), values_(function.registers.size()) {
   bool changed = true;
   for (int round = 0; round < kRounds && changed; ++round) {
     changed = false;
     for (const Instruction& instruction : function.instructions) {
       if (!writes_first_operand(instruction)) continue;
-      write(instruction.operands[0], evaluate(instruction), round >= kWidenAfter, changed);
+      const bool widen = round >= kWidenAfter;
+      if (const auto* pair = instruction.operands[0].as<RegisterPair>(); pair && is(instruction, "elect", "sync"))
+        join(pair->second, elected(), widen, changed);
+      else
+        write(instruction.operands[0], evaluate(instruction), widen, changed);
     }
   }
   for (AbstractValue& value : values_)
@@ -162,15 +153,10 @@ void RegisterValues::write(const Operand& destination, const AbstractValue& valu
 AbstractValue RegisterValues::of(const Operand& operand) const {
   if (const auto* reg = operand.as<RegisterRef>(); reg && !operand.negated) return values_[reg->index];
   if (const auto* literal = operand.as<IntegerLiteral>()) return always(literal->value);
+  if (const auto* special = operand.as<SpecialRegister>()) return special_register(special->name);
   if (const auto* symbol = operand.as<SymbolRef>()) {
     AbstractValue value = unknown();
     value.anchor = Anchor{symbol->table, symbol->index, symbol->offset, true};
-    return value;
-  }
-  if (const auto* special = operand.as<SpecialRegister>(); special && special->name == "%tid.x" && warp_) {
-    AbstractValue value = unknown();
-    value.ones = std::uint64_t{*warp_} * kWarpSize;
-    value.zeros = ~value.ones & ~std::uint64_t{kWarpSize - 1};
     return value;
   }
   if (const auto* list = operand.as<OperandList>()) {  // mov.b64 %rd, {low, high}
@@ -190,6 +176,32 @@ AbstractValue RegisterValues::of(const Operand& operand) const {
   return unknown();
 }
 
+AbstractValue RegisterValues::special_register(const std::string& name) const {
+  if (!thread_) return unknown();
+  const bool thread_index = name == "%tid.x";
+  if (!thread_index && name != "%laneid") return unknown();
+  AbstractValue value = always(thread_index ? std::uint64_t{thread_->warp} << kLaneBits : 0);
+  if (thread_->lane) {
+    value.ones |= *thread_->lane;
+    value.zeros &= ~std::uint64_t{*thread_->lane};
+  } else {
+    value.zeros &= ~mask_of(kLaneBits);
+  }
+  return value;
+}
+
+// What all lanes of the warp agree on holds for whichever lane the value comes from.
+AbstractValue RegisterValues::shuffled(const Instruction& instruction) const {
+  if (!thread_ || instruction.operands.size() < 2) return unknown();
+  if (thread_->lane && !of_warp_) return unknown();
+  const AbstractValue value = thread_->lane ? of_warp_->of(instruction.operands[1]) : of(instruction.operands[1]);
+  return value.defined ? truncated(value, 32) : value;
+}
+
+AbstractValue RegisterValues::elected() const {
+  return thread_ && thread_->lane ? always(*thread_->lane == 0 ? 1 : 0) : unknown(1);
+}
+
 std::optional<Anchor> RegisterValues::anchor(const Address& address) const {
   std::optional<Anchor> anchor;
   if (const auto* reg = std::get_if<RegisterRef>(&address.base)) anchor = values_[reg->index].anchor;
@@ -207,19 +219,24 @@ std::optional<std::uint32_t> RegisterValues::tensor_map_parameter(const Instruct
   return place->index;
 }
 
-// A predicate, or what another lane holds.
-AbstractValue RegisterValues::evaluate_across_lanes(const Instruction& instruction) const {
+// setp.op.type p, a, b;
+AbstractValue RegisterValues::compared(const Instruction& instruction) const {
+  const std::vector<std::string>& modifiers = instruction.opcode.modifiers;
   const auto width = integer_width(instruction.opcode);
-  const std::vector<Operand>& operands = instruction.operands;
-  if (!width || operands.size() < 3) return unknown();
-  const AbstractValue a = of(operands[1]);
-  if (!a.defined) return {};
-  if (instruction.opcode.name == "shfl") return a.constant() ? a : unknown();  // the same in every lane
-  const AbstractValue b = of(operands[2]);
-  if (!b.defined) return {};
-  if (operands.size() > 3) return unknown();  // combined with another predicate
-  const auto result = compared(instruction.opcode, bits_of(a, *width), bits_of(b, *width));
-  return result ? always(*result ? 1 : 0) : unknown(1);
+  if (modifiers.size() != 2 || instruction.operands.size() != 3 || !width) return unknown(1);
+  const AbstractValue a = of(instruction.operands[1]), b = of(instruction.operands[2]);
+  if (!a.defined || !b.defined) return {};
+  const llvm::KnownBits x = bits_of(a, *width), y = bits_of(b, *width);
+  const std::string& op = modifiers[0];
+  const bool is_signed = modifiers[1][0] == 's';
+  std::optional<bool> holds;
+  if (op == "eq") holds = llvm::KnownBits::eq(x, y);
+  if (op == "ne") holds = llvm::KnownBits::ne(x, y);
+  if (op == "lt") holds = is_signed ? llvm::KnownBits::slt(x, y) : llvm::KnownBits::ult(x, y);
+  if (op == "le") holds = is_signed ? llvm::KnownBits::sle(x, y) : llvm::KnownBits::ule(x, y);
+  if (op == "gt") holds = is_signed ? llvm::KnownBits::sgt(x, y) : llvm::KnownBits::ugt(x, y);
+  if (op == "ge") holds = is_signed ? llvm::KnownBits::sge(x, y) : llvm::KnownBits::uge(x, y);
+  return holds ? always(*holds ? 1 : 0) : unknown(1);
 }
 
 AbstractValue RegisterValues::evaluate(const Instruction& instruction) const {
@@ -229,12 +246,13 @@ AbstractValue RegisterValues::evaluate(const Instruction& instruction) const {
   static constexpr std::array<std::string_view, 9> kBinary = {"add", "sub", "and", "or", "xor", "shl",
                                                               "shr", "mul", "mad"};
   const bool binary = std::find(kBinary.begin(), kBinary.end(), name) != kBinary.end();
+  if (name == "shfl") return shuffled(instruction);
+  if (name == "setp") return compared(instruction);
   const auto width = integer_width(instruction.opcode);
-  if (name == "setp" || name == "shfl") return evaluate_across_lanes(instruction);
-  if (!width || (!copies && !binary && name != "selp")) return unknown();
+  if (!width || (!copies && !binary && name != "selp" && name != "not")) return unknown();
 
   const std::size_t sources = operands.size() - 1;
-  if (sources < (copies ? 1u : name == "mad" || name == "selp" ? 3u : 2u)) return unknown();
+  if (sources < (copies || name == "not" ? 1u : name == "mad" || name == "selp" ? 3u : 2u)) return unknown();
   const AbstractValue a = of(operands[1]);
   if (!a.defined) return {};
   if (copies) {
@@ -248,9 +266,17 @@ AbstractValue RegisterValues::evaluate(const Instruction& instruction) const {
     return value;
   }
 
+  if (name == "not") {
+    llvm::KnownBits flipped = bits_of(a, *width);
+    std::swap(flipped.Zero, flipped.One);
+    return from_bits(flipped);
+  }
   const AbstractValue b = of(operands[2]);
   if (!b.defined) return {};
   if (name == "selp") {
+    const AbstractValue chooses = of(operands[3]);
+    if (!chooses.defined) return {};
+    if (const auto first = chooses.constant()) return *first != 0 ? a : b;
     AbstractValue value = unknown();
     value.zeros = a.zeros & b.zeros;
     value.ones = a.ones & b.ones;

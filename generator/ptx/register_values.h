@@ -34,11 +34,20 @@ struct AbstractValue {
   }
 };
 
+// A thread of a one-dimensional block, or any of a warp when the lane is not given.
+struct BlockThread {
+  std::uint32_t warp = 0;
+  std::optional<std::uint32_t> lane;
+};
+
 class RegisterValues {
  public:
-  // With `warp`, what is known in that warp of a block that is one-dimensional: all but the low bits
-  // of %tid.x, and what a shuffle of it gives.
-  explicit RegisterValues(const Function& function, std::optional<std::uint32_t> warp = std::nullopt);
+  // In whatever thread.
+  explicit RegisterValues(const Function& function) : RegisterValues(function, std::nullopt, nullptr) {}
+
+  // In one thread, or in any of a warp. elect.sync elects lane 0. `of_warp`, which shfl.sync takes the
+  // values of other lanes from, is null for a whole warp; otherwise it must hold for the thread's warp.
+  RegisterValues(const Function& function, std::optional<BlockThread> thread, const RegisterValues* of_warp);
 
   // Of a register, literal or symbol; anything else is unknown.
   AbstractValue of(const Operand& operand) const;
@@ -50,11 +59,16 @@ class RegisterValues {
 
  private:
   AbstractValue evaluate(const Instruction& instruction) const;
-  AbstractValue evaluate_across_lanes(const Instruction& instruction) const;
+  AbstractValue special_register(const std::string& name) const;
+  AbstractValue shuffled(const Instruction& instruction) const;
+  AbstractValue elected() const;
+  AbstractValue compared(const Instruction& instruction) const;
   void write(const Operand& destination, const AbstractValue& value, bool widen, bool& changed);
   void join(std::uint32_t reg, AbstractValue value, bool widen, bool& changed);
+
   const Function& function_;
-  std::optional<std::uint32_t> warp_;
+  std::optional<BlockThread> thread_;
+  const RegisterValues* of_warp_;
   std::vector<AbstractValue> values_;
 };
 

@@ -62,6 +62,7 @@ std::vector<Finding> verify(const Module& module, const Function& entry, const V
   check_transactions(examination);
   check_proxy_fences(examination);
   check_aligned(examination);
+  check_arrivals(examination);
   return std::move(examination.findings);
 }
 

@@ -8,11 +8,6 @@ namespace {
 
 constexpr std::uint64_t kMaxArrivals = (1u << 20) - 1;
 
-bool is_cta_barrier(const Instruction& instruction) {
-  const Opcode& opcode = instruction.opcode;
-  return opcode.name == "barrier" || (opcode.name == "bar" && !opcode.has("warp"));
-}
-
 bool makes_barriers_visible(const Instruction& instruction) {
   return is(instruction, "fence", "mbarrier_init") || is_proxy_fence(instruction);
 }

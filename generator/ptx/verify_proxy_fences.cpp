@@ -2,6 +2,7 @@
 // is another proxy, refills it. The arrival and the wait do not order the two: the reader, or the
 // thread that issues the refill, needs fence.proxy.async in between.
 #include <algorithm>
+#include <optional>
 
 #include "generator/ptx/instruction_kinds.h"
 #include "generator/ptx/verify_rules.h"
@@ -14,6 +15,7 @@ struct Slot {
   std::uint32_t load = 0;  // the TMA instruction
   Anchor begin;
   std::uint64_t bytes = 0;  // an upper bound
+  std::optional<Anchor> released;  // the barrier that is waited for before the load
 };
 
 bool writes_shared(const Instruction& instruction) {
@@ -38,6 +40,31 @@ std::uint64_t announced_bytes(const Examination& examination, std::uint32_t load
   return 0;
 }
 
+// The barrier of the instruction, as far as its address is known.
+std::optional<Anchor> barrier_of(const Examination& examination, const Instruction& instruction) {
+  for (const Operand& operand : instruction.operands)
+    if (const auto* address = operand.as<Address>()) return examination.values.anchor(*address);
+  return std::nullopt;
+}
+
+std::optional<Anchor> barrier_before(const Examination& examination, std::uint32_t load) {
+  for (std::uint32_t i = load; i-- > 0;)
+    if (is_barrier_wait(examination.at(i))) return barrier_of(examination, examination.at(i));
+  return std::nullopt;
+}
+
+// Whether the thread that reads lets go of the slot, by an arrival or by coming round, unfenced.
+bool released_unfenced(const Examination& examination, std::uint32_t read, const Slot& slot) {
+  const std::vector<bool> reached =
+      examination.flow.reachable(read, [&](std::uint32_t node) { return is_proxy_fence(examination.at(node)); });
+  if (reached[read]) return true;
+  for (std::uint32_t node = 0; node < examination.size(); ++node)
+    if (reached[node] && slot.released && is(examination.at(node), "mbarrier", "arrive") &&
+        barrier_of(examination, examination.at(node)) == slot.released)
+      return true;
+  return false;
+}
+
 std::vector<Slot> refilled_slots(Examination& examination) {
   std::vector<Slot> slots;
   std::vector<Anchor> written;
@@ -49,7 +76,8 @@ std::vector<Slot> refilled_slots(Examination& examination) {
     const auto begin = address ? examination.values.anchor(*address) : std::nullopt;
     if (!begin) continue;
     written.push_back(*begin);
-    if (tma && refills(examination, i, true)) slots.push_back({i, *begin, announced_bytes(examination, i)});
+    if (tma && refills(examination, i, true))
+      slots.push_back({i, *begin, announced_bytes(examination, i), barrier_before(examination, i)});
   }
   // A slot ends at the latest where the next thing begins that TMA or the threads write.
   for (Slot& slot : slots)
@@ -73,13 +101,14 @@ void check_proxy_fences(Examination& examination) {
     if (!is_shared_load(instruction) || instruction.operands.size() < 2) continue;
     const auto* address = instruction.operands[1].as<Address>();
     const auto anchor = address ? examination.values.anchor(*address) : std::nullopt;
-    if (!anchor || !refills(examination, i, false)) continue;
+    if (!anchor) continue;
     for (const Slot& slot : slots) {
       if (!reads(*anchor, slot) || !refills(examination, slot.load, false)) continue;
+      if (!released_unfenced(examination, i, slot)) continue;
       examination.report("proxy_fence", instruction,
                          "reads what TMA refills in line " +
                              std::to_string(examination.at(slot.load).location.line) +
-                             ", with no fence.proxy.async on the way round");
+                             ", with no fence.proxy.async between the read and its release, nor before the refill");
       break;
     }
   }

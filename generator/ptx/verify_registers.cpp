@@ -45,6 +45,9 @@ void check_register_pool(Examination& examination) {
                              std::to_string(launched) + " registers of the launch");
   }
   if (increases.empty() && decreases.empty()) return;
+  if (increases.empty() || decreases.empty())
+    examination.report("register_pool", increases.empty() ? "registers are given up by setmaxnreg.dec and taken by no setmaxnreg.inc"
+                                                          : "setmaxnreg.inc takes registers that no setmaxnreg.dec gives up");
 
   const int threads = std::max(product_of(function, "maxntid"), product_of(function, "reqntid"));
   const bool capped = function.find_performance("minnctapersm") || function.find_performance("maxnreg");

@@ -30,6 +30,8 @@ struct Examination {
 void check_register_pool(Examination& examination);
 // mbarrier initialisation.
 void check_barriers(Examination& examination);
+// Arrivals against the counts of mbarrier.init, and what one thread alone must do.
+void check_arrivals(Examination& examination);
 // Tensor memory: allocated, permit relinquished, freed; one cta_group.
 void check_tensor_memory(Examination& examination);
 // Order of tensor core work against commits, waits and fences.

@@ -16,6 +16,9 @@ bool is_load(const Instruction& i) { return is(i, "tcgen05", "ld"); }
 bool is_wait_load(const Instruction& i) { return is(i, "tcgen05", "wait::ld"); }
 bool is_fence_after(const Instruction& i) { return is(i, "tcgen05", "fence::after_thread_sync"); }
 bool is_fence_before(const Instruction& i) { return is(i, "tcgen05", "fence::before_thread_sync"); }
+bool is_alloc(const Instruction& i) { return is(i, "tcgen05", "alloc"); }
+// What may use tensor memory that another thread allocated, or frees what others used.
+bool is_use(const Instruction& i) { return is_mma(i) || is_load(i) || is(i, "tcgen05", "dealloc"); }
 bool is_wgmma(const Instruction& i) { return is(i, "wgmma", "mma_async"); }
 bool is_wgmma_commit(const Instruction& i) { return is(i, "wgmma", "commit_group"); }
 bool is_wgmma_fence(const Instruction& i) { return is(i, "wgmma", "fence"); }
@@ -64,6 +67,12 @@ class Order {
         reaches(i, is_wait_load, is_release, "the slot is released before tcgen05.wait::ld");
         reaches(i, is_fence_before, is_release,
                 "the slot is released without tcgen05.fence::before_thread_sync");
+      } else if (is_alloc(instruction)) {
+        reaches(i, is_fence_before, is_cta_barrier,
+                "other warps learn of the allocation without tcgen05.fence::before_thread_sync");
+      } else if (is_cta_barrier(instruction)) {
+        reaches(i, is_fence_after, is_use,
+                "tensor memory is used behind a barrier of the CTA without tcgen05.fence::after_thread_sync");
       } else if (is_barrier_wait(instruction)) {
         reaches(i, is_fence_after, is_load, "tensor memory is read without tcgen05.fence::after_thread_sync");
       } else if (is_wgmma(instruction)) {

@@ -17,7 +17,7 @@ std::optional<bool> executes(const Instruction& instruction, const RegisterValue
 }  // namespace
 
 std::vector<bool> reached_by_warp(const Function& function, const ControlFlow& flow, std::uint32_t warp) {
-  const RegisterValues values(function, warp);
+  const RegisterValues values(function, BlockThread{warp, std::nullopt}, nullptr);
   std::vector<bool> reached(function.instructions.size());
   std::vector<std::uint32_t> pending{0};
   while (!pending.empty()) {

@@ -22,7 +22,7 @@ const std::vector<Layer>& layers() {
       {"generator/", {"generator/"}},
       {"emulator/", {"emulator/", "generator/ptx/", "generator/base/"}},
       // The one place where the runtime knows the emulator: behind the Device interface.
-      {"runtime/emulator_device.", {"runtime/", "emulator/", "generator/"}},
+      {"runtime/emulator_", {"runtime/", "emulator/", "generator/"}},
       {"runtime/", {"runtime/", "generator/"}},
       {"tools/", {"tools/", "runtime/", "generator/"}},
       // Device code is found from templates/, the way NVRTC sees it.

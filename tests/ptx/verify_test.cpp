@@ -52,7 +52,7 @@ const char* const kRing = R"(.version 9.0
 {
   .reg .pred %p<4>; .reg .b32 %r<20>; .reg .b64 %rd<4>; .reg .f32 %f<3>;
   mov.u32 %r1, shared; add.s32 %r2, %r1, 4096; add.s32 %r3, %r1, 4160; mov.b64 %rd1, map;
-  mbarrier.init.shared::cta.b64 [%r2], 1;
+  mbarrier.init.shared::cta.b64 [%r2], 128;
   fence.mbarrier_init.release.cluster;
   bar.sync 0;
   mov.u32 %r4, %tid.x; setp.ne.s32 %p1, %r4, 0;
@@ -102,6 +102,8 @@ TEST_CASE("register pool") {
   check_found(without(text, ".minnctapersm 1"), "register_pool", ".minnctapersm");
   check_found(without(text, ".maxntid 256, 1, 1"), "register_pool", ".maxntid");
   check_found(text, "register_pool", "less or more than the 240", launched_with(240));
+  check_found(without(text, "setmaxnreg.inc.sync.aligned.u32 232;"), "register_pool", "taken by no setmaxnreg.inc");
+  check_found(without(text, "setmaxnreg.dec.sync.aligned.u32 40;"), "register_pool", "that no setmaxnreg.dec gives up");
   // 2 warpgroups x 128 registers: 232 + 40 do not fit.
   check_found(text, "register_pool", "at least 272", launched_with(128));
   CHECK(findings_of(text, launched_with(136)).empty());
@@ -119,6 +121,47 @@ TEST_CASE("mbarriers") {
   std::string uninitialised = without(text, "mbarrier.init.shared::cta.b64 [%r2], %r3;");
   uninitialised = without(uninitialised, "mbarrier.init.shared::cta.b64 [%r4], %r5;");
   check_found(uninitialised, "mbarrier", "no mbarrier.init");
+}
+
+TEST_CASE("arrivals against the counts of mbarrier.init") {
+  const std::string hopper = test_data("pipeline_sm_90a.ptx");
+  check_found(mutated(hopper, "mov.u32 \t%r5, 128;", "mov.u32 \t%r5, 127;"), "arrivals", "counts 127 arrivals, 128 threads arrive");
+  check_found(mutated(hopper, "mov.u32 \t%r3, 1;", "mov.u32 \t%r3, 2;"), "arrivals", "counts 2 arrivals, 1 threads arrive");
+  // Lane 0 of each of four warps, one lane elected in each of three, every thread of one warp.
+  const auto kernel = [](const std::string& arrive, int count) {
+    return mutated(R"(.version 9.0
+.target sm_100a
+.address_size 64
+.shared .align 8 .b8 barriers[16];
+.visible .entry k(.param .u64 out)
+.maxntid 128, 1, 1
+{
+  .reg .pred %p<6>; .reg .b32 %r<9>;
+  mov.u32 %r1, barriers; mov.u32 %r2, %tid.x; shr.u32 %r3, %r2, 5; shfl.sync.idx.b32 %r3|%p1, %r3, 0, 31, -1;
+  mbarrier.init.shared::cta.b64 [%r1], )" + std::to_string(count) + R"(; fence.mbarrier_init.release.cluster; bar.sync 0;
+  arrive
+  ret;
+}
+)", "arrive\n", arrive + "\n");
+  };
+  const std::string arrive = " mbarrier.arrive.shared::cta.b64 _, [%r1];";
+  const std::string lane_0 = "mov.u32 %r4, %laneid; setp.ne.s32 %p2, %r4, 0; @%p2 bra OUT;" + arrive + " OUT:";
+  const std::string elected = "setp.eq.s32 %p2, %r3, 1; elect.sync _|%p3, -1; selp.u32 %r5, 1, 0, %p3; setp.eq.s32 %p4, %r5, 0; "
+                              "or.pred %p5, %p4, %p2; @%p5 bra OUT;" + arrive + " OUT:";
+  const std::string one_warp = "setp.ne.s32 %p2, %r3, 2; @!%p2" + arrive;
+  CHECK(findings_of(kernel(lane_0, 4)).empty());
+  CHECK(findings_of(kernel(elected, 3)).empty());
+  CHECK(findings_of(kernel(one_warp, 32)).empty());
+  check_found(kernel(lane_0, 128), "arrivals", "counts 128 arrivals, 4 threads arrive");
+  check_found(kernel(elected, 4), "arrivals", "3 threads arrive");
+  check_found(kernel(one_warp, 1), "arrivals", "32 threads arrive");
+  // Nothing is said of barriers of other CTAs, of arrivals that carry a count, of a block of unknown size.
+  CHECK(findings_of(kernel("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1];", 4)).empty());
+  CHECK(findings_of(kernel("mbarrier.arrive.shared::cta.b64 _, [%r1], 2;", 4)).empty());
+  CHECK(findings_of(without(kernel(lane_0, 128), ".maxntid 128, 1, 1")).empty());
+
+  const std::string blackwell = test_data("pipeline_sm_100a.ptx");
+  check_found(mutated(blackwell, "@%p9 bra", "@!%p9 bra"), "arrivals", "one must be elected");
 }
 
 TEST_CASE("tensor memory") {
@@ -145,6 +188,9 @@ TEST_CASE("order of tensor core work") {
   const std::size_t commit = blackwell.find("tcgen05.commit");
   REQUIRE(commit != std::string::npos);
   check_found(std::string(blackwell).erase(commit, blackwell.find(';', commit) - commit), "order", "no tcgen05.commit");
+  check_found(without(blackwell, "tcgen05.fence::before_thread_sync;"), "order", "other warps learn of the allocation");
+  const std::string last_fence = "tcgen05.fence::after_thread_sync;\n\t// end inline asm\n\t// begin inline asm\n\ttcgen05.dealloc";
+  check_found(mutated(blackwell, last_fence, "tcgen05.dealloc"), "order", "behind a barrier of the CTA");
   check_found(without(hopper, "wgmma.wait_group.sync.aligned 0;"), "order", "before wgmma.wait_group");
   check_found(without(hopper, "wgmma.commit_group.sync.aligned;"), "order", "no wgmma.commit_group");
   check_found(without(hopper, "wgmma.fence.sync.aligned;"), "order", "no wgmma.fence");
@@ -195,6 +241,14 @@ TEST_CASE("a slot that threads read and TMA refills needs a proxy fence") {
   CHECK(findings_of(kRing).size() == 1);  // the other load reads what threads wrote
   CHECK(findings_of(mutated(kRing, "// consumer fence", "fence.proxy.async.shared::cta;")).empty());
   CHECK(findings_of(mutated(kRing, "// producer fence", "fence.proxy.async.shared::cta;")).empty());
+  // Behind the release that the refill waits for it is too late.
+  std::string ring = mutated(kRing, "// producer fence", "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r11], 0; @!%p3 bra WAIT;");
+  ring = mutated(ring, "mbarrier.arrive.shared::cta.b64 _, [%r2];",
+                 "mbarrier.arrive.shared::cta.b64 _, [%r11]; fence.proxy.async.shared::cta; mbarrier.arrive.shared::cta.b64 _, [%r2];");
+  ring = mutated(ring, "mbarrier.init.shared::cta.b64 [%r2], 128;",
+                 "add.s32 %r11, %r2, 8; mbarrier.init.shared::cta.b64 [%r2], 128; mbarrier.init.shared::cta.b64 [%r11], 127;");
+  check_found(ring, "proxy_fence", "between the read and its release");
+  CHECK(findings_of(mutated(ring, "// consumer fence", "fence.proxy.async.shared::cta;")).empty());
   // Filled once: nothing to overtake.
   CHECK(findings_of(without(kRing, "@%p2 bra FILL;")).empty());
 }

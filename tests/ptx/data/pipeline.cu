@@ -39,6 +39,7 @@ extern "C" __global__ void __launch_bounds__(192, 1)
   if (warp == 4) {
     asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 64;" ::"r"(shared_address(&tensor_memory)) : "memory");
     asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;");
+    asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
   }
   __syncthreads();
   asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
@@ -71,7 +72,10 @@ extern "C" __global__ void __launch_bounds__(192, 1)
     out[blockIdx.x * 128 + threadIdx.x] = fmaxf(sum.x, 0.0f) * scale[1] + sum.y + v[2] * v[3];
   }
   __syncthreads();
-  if (warp == 4) asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, 64;" ::"r"(accumulator));
+  if (warp == 4) {
+    asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
+    asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, 64;" ::"r"(accumulator));
+  }
 }
 #else
 extern "C" __global__ void __launch_bounds__(256, 1)

@@ -1,0 +1,103 @@
+// Rule "arrivals": as many arrivals as mbarrier.init counts, and one thread for what one thread
+// must do. In the kernels of this library a thread arrives at a barrier once a phase.
+#include <map>
+#include <span>
+
+#include "generator/ptx/instruction_kinds.h"
+#include "generator/ptx/thread_paths.h"
+#include "generator/ptx/verify_rules.h"
+
+namespace mlaindex::ptx {
+namespace {
+
+bool is_commit(const Instruction& instruction) { return is(instruction, "tcgen05", "commit"); }
+
+bool is_for_one_thread(const Instruction& instruction) {
+  return is(instruction, "tcgen05", "mma") || is_commit(instruction);
+}
+
+bool arrives(const Instruction& instruction) {
+  return is(instruction, "mbarrier", "arrive") || is(instruction, "mbarrier", "arrive_drop") || is_commit(instruction);
+}
+
+// Arrivals of another number than one, or at barriers of other CTAs.
+bool is_special(const Instruction& instruction) {
+  if (is_commit(instruction)) return instruction.opcode.has("multicast::cluster");
+  const std::size_t usual = instruction.opcode.has("expect_tx") ? 3 : 2;
+  return instruction.opcode.has("shared::cluster") || instruction.operands.size() != usual;
+}
+
+const Address* first_address(const Instruction& instruction) {
+  for (const Operand& operand : instruction.operands)
+    if (const auto* address = operand.as<Address>()) return address;
+  return nullptr;
+}
+
+// Barriers whose addresses begin at the same place: one, or a ring of them.
+using Ring = std::pair<std::uint32_t, std::int64_t>;  // variable, offset
+
+class Arrivals {
+ public:
+  explicit Arrivals(Examination& examination) : examination_(examination), paths_(examination.function, examination.flow) {}
+
+  void check() {
+    if (paths_.num_warps() == 0) return;
+    check_single_threads();
+    if (!collect()) return;
+    for (const auto& [ring, init] : inits_) check_count(init, sites_[ring]);
+  }
+
+ private:
+  void check_single_threads() {
+    for (std::uint32_t i = 0; i < examination_.size(); ++i) {
+      if (!is_for_one_thread(examination_.at(i))) continue;
+      for (std::uint32_t warp = 0; warp < paths_.num_warps(); ++warp) {
+        const std::uint32_t threads = paths_.threads(warp, std::span(&i, 1));
+        if (threads <= 1) continue;
+        examination_.report("arrivals", examination_.at(i),
+                            std::to_string(threads) + " threads of warp " + std::to_string(warp) +
+                                " execute it; one must be elected");
+        break;
+      }
+    }
+  }
+
+  // False when something is not known about one of them, so that nothing can be said of any.
+  bool collect() {
+    for (std::uint32_t i = 0; i < examination_.size(); ++i) {
+      const Instruction& instruction = examination_.at(i);
+      const bool init = is(instruction, "mbarrier", "init");
+      if (!init && !arrives(instruction)) continue;
+      if (!init && is_special(instruction)) return false;
+      const Address* address = first_address(instruction);
+      const auto place = address ? examination_.values.anchor(*address) : std::nullopt;
+      if (!place) return false;
+      const Ring ring{place->index, place->offset};
+      if (init) inits_.emplace(ring, i);
+      else sites_[ring].push_back(i);
+    }
+    return true;
+  }
+
+  void check_count(std::uint32_t init, const std::vector<std::uint32_t>& sites) {
+    const auto count = examination_.values.constant(examination_.at(init).operands[1]);
+    if (!count) return;
+    std::uint64_t arrivals = 0;
+    for (std::uint32_t warp = 0; warp < paths_.num_warps(); ++warp) arrivals += paths_.threads(warp, sites);
+    if (arrivals != *count)
+      examination_.report("arrivals", examination_.at(init),
+                          "counts " + std::to_string(*count) + " arrivals, " + std::to_string(arrivals) +
+                              " threads arrive");
+  }
+
+  Examination& examination_;
+  ThreadPaths paths_;
+  std::map<Ring, std::uint32_t> inits_;               // an mbarrier.init
+  std::map<Ring, std::vector<std::uint32_t>> sites_;  // what arrives
+};
+
+}  // namespace
+
+void check_arrivals(Examination& examination) { Arrivals(examination).check(); }
+
+}  // namespace mlaindex::ptx

@@ -1,0 +1,32 @@
+// The race that hardware never showed on small shapes: the math warps read the key scales of a ring
+// slot and release it, TMA refills it through the other proxy, and nothing orders the two. Where the
+// release comes right behind the read, a refill that overtakes it scores a key with another key's
+// scale.
+#include <catch2/catch.hpp>
+
+#include "tests/mutation/mutation.h"
+#include "tests/mutation/sites.h"
+#include "tests/mutation/subject.h"
+#include "tests/mutation/test_store.h"
+
+using namespace mlaindex;
+using namespace mlaindex::mutation;
+
+TEST_CASE("k_scale race: without the proxy fence after the read, a proxy hazard is reported on a small shape") {
+  KernelStore store = memory_only_store();
+  auto subject = Subject::make(store, Arch::sm_100a, "q_resident");
+  if (!subject) FAIL(subject.error().text());
+  CHECK(subject->judge(subject->module(), 2).emulator == "");
+
+  Editor changed(subject->module());
+  const auto fence = next(changed, 0, is_proxy_fence);
+  REQUIRE(fence);
+  const std::uint32_t read_line = changed.at(previous(changed, *fence, is_shared_load).value()).location.line;
+  changed.erase(*fence);
+  REQUIRE_FALSE(next(changed, 0, is_proxy_fence));
+
+  const Judgement judgement = subject->judge(changed.module(), 2);
+  INFO(judgement.verify << "\n" << judgement.emulator);
+  CHECK_THAT(judgement.verify, Catch::Contains("proxy_fence") && Catch::Contains("line " + std::to_string(read_line)));
+  CHECK_THAT(judgement.emulator, Catch::Contains("proxy_hazard"));
+}

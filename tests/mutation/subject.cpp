@@ -1,0 +1,109 @@
+#include "tests/mutation/subject.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "generator/ptx/parser.h"
+#include "runtime/check.h"
+#include "runtime/emulator_launch.h"
+#include "runtime/tensor_map.h"
+#include "tools/aligned_bytes.h"
+#include "tools/make_case.h"
+
+namespace mlaindex::mutation {
+namespace {
+
+constexpr std::byte kPoison{0xa5};
+// Warp instructions of a CTA; a run of that many hangs. Right kernels take far fewer here.
+constexpr std::uint64_t kMaxSteps = 1'000'000;
+
+std::vector<tools::CaseRequest> requests_for(const Plan& plan) {
+  tools::CaseRequest few{.num_tokens = 5, .num_keys = 333, .num_heads = 64, .depth = 128, .mask = Mask::ranges, .seed = 7, .exact = true};
+  tools::CaseRequest many = few;
+  many.seed = 8;
+  many.exact = false;
+  if (plan.persistent) {  // token blocks go through a ring, too
+    many.num_tokens = 5 * plan.tokens_per_block + 3;
+    many.num_keys = 390;
+  } else {
+    many.num_keys = 2050;
+  }
+  return {few, many};
+}
+
+Result<tools::Case> case_of(const tools::CaseRequest& request) {
+  auto tensors = tools::make_case(request);
+  if (!tensors) return tensors.error();
+  return tools::to_case(std::move(*tensors), "case", ScoreType::f32, Fill::negative_infinity);
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+Result<Subject> Subject::make(KernelStore& store, Arch arch, const std::string& plan_name) {
+  const Spec spec{arch, 64, 128, Mask::ranges, ScoreType::f32, Fill::negative_infinity};
+  auto lookup = store.get(spec, plan_name);
+  if (!lookup) return lookup.error();
+  auto problems = std::make_shared<std::vector<Problem>>();
+  for (const tools::CaseRequest& request : requests_for(lookup->kernel->plan)) {
+    auto input = case_of(request);
+    if (!input) return input.error();
+    problems->push_back({std::move(*input), 1});  // one SM: few CTAs with many tiles, so that rings wrap
+  }
+  auto module = ptx::parse(lookup->kernel->ptx, "kernel.ptx");
+  if (!module) return module.error();
+
+  Subject subject;
+  subject.kernel_ = lookup->kernel;
+  subject.module_ = std::make_shared<const ptx::Module>(std::move(*module));
+  subject.problems_ = std::move(problems);
+  const CompiledKernel& kernel = *subject.kernel_;
+  subject.verify_context_.launch_registers = static_cast<int>(kernel.facts.registers);
+  subject.verify_context_.tensor_map_box_bytes = {{0, box_bytes(q_map_params(kernel.spec, kernel.plan, 0, 1))},
+                                                  {1, box_bytes(k_map_params(kernel.spec, kernel.plan, 0, 1))},
+                                                  {2, box_bytes(k_scale_map_params(kernel.plan, 0, 1))}};
+  return subject;
+}
+
+std::string Subject::name() const { return std::string(arch_name(kernel_->spec.arch)) + "/" + kernel_->plan.name; }
+
+std::string Subject::first_finding(const ptx::Module& module) const {
+  for (const ptx::Function& function : module.functions) {
+    if (!function.is_entry) continue;
+    const std::vector<ptx::Finding> findings = ptx::verify(module, function, verify_context_);
+    if (!findings.empty()) return findings.front().text();
+  }
+  return {};
+}
+
+std::string Subject::first_fault(const ptx::Module& module, const Problem& problem, std::uint64_t seed) const {
+  const ScoreProblem& scoring = problem.input.problem;
+  tools::AlignedBytes scores(score_buffer_bytes(scoring));
+  std::fill_n(scores.data(), scores.size(), kPoison);
+  const EmulatorSettings settings{.seed = seed, .num_sms = problem.num_sms, .threads = 1, .max_steps = kMaxSteps};
+  const auto report = launch_on_emulator(*kernel_, module, scoring, {scores.data(), scores.size()}, settings);
+  if (!report) return report.error().text();
+  if (!report->faults.empty()) return report->faults.front().text();
+  const CheckOptions options{.accumulation = accumulation_model(kernel_->spec.arch), .bitwise = problem.input.exact,
+                             .poison = kPoison};
+  const auto check = check_scores(scoring, {scores.data(), scores.size()}, options, 1);
+  if (!check) return check.error().text();
+  return check->passed() ? "" : "scores: " + summary(*check);
+}
+
+Judgement Subject::judge(const ptx::Module& module, std::uint64_t schedules) const {
+  Judgement judgement;
+  judgement.verify = first_line(first_finding(module));
+  for (std::uint64_t seed = 0; seed < schedules && judgement.emulator.empty(); ++seed) {
+    for (const Problem& problem : *problems_) {
+      const std::string fault = first_fault(module, problem, seed);
+      if (fault.empty()) continue;
+      judgement.emulator = "schedule " + std::to_string(seed) + ": " + first_line(fault);
+      break;
+    }
+  }
+  return judgement;
+}
+
+}  // namespace mlaindex::mutation

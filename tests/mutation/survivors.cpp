@@ -1,0 +1,68 @@
+#include "tests/mutation/survivors.h"
+
+namespace mlaindex::mutation {
+namespace {
+
+constexpr auto equivalent = SurvivorKind::equivalent;
+constexpr auto rare = SurvivorKind::rare;
+constexpr auto blind_spot = SurvivorKind::blind_spot;
+constexpr std::string_view later_fences =
+    "every tcgen05 instruction behind the barrier that follows the allocation has a fence of its own on the way";
+constexpr std::string_view earlier_fences =
+    "who reads tensor memory has fenced when releasing the accumulator; the last barrier has nothing left to order";
+constexpr std::string_view end_of_role = "the lanes of the role meet at the CTA barrier behind it, which is aligned";
+constexpr std::string_view whole_warp = "tcgen05.wait::ld is warp-wide: no lane still reads when lane 0 releases";
+constexpr std::string_view first_phase = "a wait for the first phase only, whose parity is 0 anyway";
+constexpr std::string_view next_work =
+    "the first wait is for the second piece of work instead, which is published behind the first one";
+constexpr std::string_view last_stage =
+    "the empty barriers complete in order, so that only the wait for the last stage is a wrong one; it hangs only if "
+    "the producer falls two tiles behind right there";
+constexpr std::string_view end_mark = "the wait before the mark of the end: the block that it overtakes must still be in use";
+constexpr std::string_view released_early =
+    "the block is filled again only when the math warps release it, for which they need what this thread brings "
+    "behind its read";
+
+}  // namespace
+
+const std::vector<Survivor>& survivors() {
+  static const std::vector<Survivor> table{
+      {"sm_90a/q_resident drop bar.warp.sync #1", equivalent,
+       "with 64 heads a lane reads the block before its first wgmma, which is warp-wide: no lane is behind"},
+      {"sm_90a/q_resident drop bar.warp.sync #3", blind_spot,
+       "a lane that stores a token's range would have to fall behind between that and the arrival of lane 0"},
+      {"sm_90a/q_resident slot released before the last read #1", equivalent, released_early},
+      {"sm_90a/q_resident slot released before the last read #2", equivalent, released_early},
+      {"sm_90a/q_resident slot released before the last read #5", equivalent, released_early},
+      {"sm_90a/q_resident parity stuck at 0 #1", equivalent, first_phase},
+      {"sm_90a/q_resident parity stuck at 0 #4", equivalent, first_phase},
+      {"sm_90a/q_resident parity stuck at 0 #9", equivalent, first_phase},
+      {"sm_90a/q_resident parity stuck at 1 #12", rare, end_mark},
+      {"sm_90a/q_resident skip mbarrier.try_wait #12", rare, end_mark},
+      {"sm_90a/q_resident barrier of the ring before #23", rare, end_mark},
+      {"sm_90a/q_resident barrier of the next stage #1", equivalent, next_work},
+      {"sm_90a/q_resident barrier of the next stage #10", equivalent, next_work},
+      {"sm_90a/q_resident barrier of the next stage #17", equivalent, next_work},
+      {"sm_100a/q_resident drop tcgen05.fence::after_thread_sync #1", equivalent, later_fences},
+      {"sm_100a/q_resident drop tcgen05.fence::before_thread_sync #3", equivalent, earlier_fences},
+      {"sm_100a/q_resident drop bar.warp.sync #1", equivalent, end_of_role},
+      {"sm_100a/q_resident drop bar.warp.sync #2", equivalent, end_of_role},
+      {"sm_100a/q_resident drop bar.warp.sync #4", equivalent, whole_warp},
+      {"sm_100a/q_resident tcgen05.fence::after before the wait #1", equivalent, later_fences},
+      {"sm_100a/q_resident tcgen05.fence::before behind the release #2", equivalent, earlier_fences},
+      {"sm_100a/q_resident parity stuck at 0 #2", equivalent, first_phase},
+      {"sm_100a/q_resident barrier of the next stage #3", blind_spot, last_stage},
+      {"sm_100a/seed drop tcgen05.fence::after_thread_sync #1", equivalent, later_fences},
+      {"sm_100a/seed drop tcgen05.fence::before_thread_sync #3", equivalent, earlier_fences},
+      {"sm_100a/seed drop bar.warp.sync #1", equivalent, end_of_role},
+      {"sm_100a/seed drop bar.warp.sync #2", equivalent, end_of_role},
+      {"sm_100a/seed drop bar.warp.sync #3", equivalent, whole_warp},
+      {"sm_100a/seed tcgen05.fence::after before the wait #1", equivalent, later_fences},
+      {"sm_100a/seed tcgen05.fence::before behind the release #2", equivalent, earlier_fences},
+      {"sm_100a/seed parity stuck at 0 #2", equivalent, first_phase},
+      {"sm_100a/seed barrier of the next stage #3", blind_spot, last_stage},
+  };
+  return table;
+}
+
+}  // namespace mlaindex::mutation
