@@ -32,6 +32,11 @@ class AsyncQueue {
   bool pending(std::uint64_t id) const noexcept;
   bool any_pending(const std::vector<std::uint64_t>& ids) const noexcept;
   std::size_t size() const noexcept { return entries_.size(); }
+  // Calls visit(operation) for every one that has not completed, by issue.
+  template <class Visit>
+  void for_pending(const Visit& visit) const {
+    for (const Entry& entry : entries_) visit(entry.operation);
+  }
   const AsyncOperation* first() const noexcept { return entries_.empty() ? nullptr : &entries_.front().operation; }
 
   // One scheduling step: completes what is due.

@@ -115,7 +115,8 @@ void Cta::report(FaultKind kind, bool fatal, const Warp* warp, std::string messa
       if (warp->current->source != nullptr) fault.instruction = warp->current->source->opcode.text();
     }
   }
-  cluster.faults.add(std::move(fault));
+  const bool is_new = cluster.faults.add(fault);
+  if (is_new && cluster.timeline) cluster.timeline->note_fault(*this, warp, fault);
   if (fatal) cluster.launch.stop = true;
 }
 

@@ -47,7 +47,7 @@ std::string Fault::text() const {
   return out;
 }
 
-void FaultLog::add(Fault fault) {
+bool FaultLog::add(Fault fault) {
   fatal_ = fatal_ || fault.fatal;
   const auto same = [&](const Fault& f) {
     return f.kind == fault.kind && f.line == fault.line && f.instruction == fault.instruction;
@@ -55,9 +55,10 @@ void FaultLog::add(Fault fault) {
   if (const auto it = std::find_if(faults_.begin(), faults_.end(), same); it != faults_.end()) {
     it->count += fault.count;
     it->fatal = it->fatal || fault.fatal;
-  } else {
-    faults_.push_back(std::move(fault));
+    return false;
   }
+  faults_.push_back(std::move(fault));
+  return true;
 }
 
 void FaultLog::merge(const FaultLog& other) {

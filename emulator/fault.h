@@ -51,7 +51,7 @@ std::string hex(std::uint64_t value);
 // Keeps the first occurrence of each (kind, line, opcode) and counts the others.
 class FaultLog {
  public:
-  void add(Fault fault);
+  bool add(Fault fault);  // whether it is the first
   void merge(const FaultLog& other);
   bool fatal() const noexcept { return fatal_; }
   const std::vector<Fault>& faults() const noexcept { return faults_; }

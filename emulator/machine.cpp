@@ -146,6 +146,7 @@ void run_clusters(Launch& launch, Collector& collector) {
     if (index >= count) return;
     Cluster cluster(launch, index);
     cluster.run();
+    if (cluster.timeline) cluster.timeline->finish();
     collector.add(cluster);
   }
 }

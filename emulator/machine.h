@@ -57,11 +57,13 @@ enum class TraceRow : std::uint8_t {
   barrier,  // phases of an mbarrier
 };
 
-// A bar of the timeline. Times count warp instructions of the cluster: an order, not a duration.
+// A bar of the timeline, or a fault: then end is begin. Times count warp instructions of the cluster: an
+// order, not a duration.
 struct TraceEvent {
   TraceRow row = TraceRow::warp;
   std::uint32_t order = 0;  // among rows of a kind: warp index, shared address
   std::string name, track;
+  std::string detail;       // a fault's message
   std::uint32_t cluster = 0, cta = 0;
   std::uint32_t line = 0;   // of the PTX; 0: none
   std::uint64_t begin = 0, end = 0;
@@ -93,8 +95,8 @@ struct RunReport {
 Result<RunReport> run(const LaunchSpec& launch);
 
 // The trace in Chrome's JSON format, which Perfetto opens: a process per CTA, in it a row per warp,
-// engine and barrier. What overlaps in one row is spread over several. One microsecond there is one
-// warp instruction of the cluster.
+// engine and barrier; faults are marks in the row of their warp. What overlaps in one row is spread over
+// several. One microsecond there is one warp instruction of the cluster.
 std::string chrome_trace(const RunReport& report);
 
 }  // namespace mlaindex::emulator

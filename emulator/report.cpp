@@ -102,9 +102,14 @@ std::string chrome_trace(const RunReport& report) {
       for (const TraceEvent* bar : lanes[lane]) {
         Json arguments = Json::object();
         if (bar->line != 0) arguments["line"] = bar->line;
-        events.push_back({{"ph", "X"}, {"name", bar->name}, {"cat", category(key.row)}, {"pid", *process},
-                          {"tid", thread}, {"ts", bar->begin}, {"dur", bar->end - bar->begin},
-                          {"args", std::move(arguments)}});
+        if (!bar->detail.empty()) arguments["message"] = bar->detail;
+        Json event{{"name", bar->name}, {"pid", *process}, {"tid", thread}, {"ts", bar->begin}, {"args", std::move(arguments)}};
+        if (bar->end > bar->begin) {
+          event.update({{"ph", "X"}, {"cat", category(key.row)}, {"dur", bar->end - bar->begin}});
+        } else {
+          event.update({{"ph", "i"}, {"cat", "fault"}, {"s", "t"}});  // a mark in its row
+        }
+        events.push_back(std::move(event));
       }
     }
   }

@@ -11,6 +11,7 @@
 namespace mlaindex::emulator {
 
 class Cluster;
+class Cta;
 class Warp;
 struct AsyncOperation;
 struct Fragment;
@@ -24,6 +25,10 @@ class Timeline {
   void note_completion(const AsyncOperation& operation);
   // To be called whenever a barrier may have changed: phases that ended become bars.
   void note_phases();
+  // `warp` is null where none is to blame.
+  void note_fault(const Cta& cta, const Warp* warp, const Fault& fault);
+  // To be called when the cluster ends. Where a fault cut it short, what was still going on ends now.
+  void finish();
 
   std::vector<TraceEvent> take() { return std::move(events_); }
 
@@ -33,6 +38,10 @@ class Timeline {
     std::uint64_t begin = 0;
   };
   TraceEvent event(TraceRow row, std::uint32_t cta, std::uint64_t begin) const;
+  void place_on_warp(TraceEvent& event, const Warp& warp) const;
+  void add_wait(const Warp& warp, const Fragment& fragment, std::uint32_t line, const char* outcome);
+  void add_work(const AsyncOperation& operation, const char* outcome);
+  void add_phase(std::uint32_t cta, std::uint32_t address, const Phase& phase, const char* outcome);
 
   const Cluster& cluster_;
   std::uint64_t seen_changes_ = 0;

@@ -1,5 +1,7 @@
 // mbarriers: who initialises, arrives and waits, and which bytes they count.
 #include <map>
+#include <optional>
+#include <set>
 
 #include "generator/ptx/describe_rules.h"
 #include "generator/ptx/instruction_kinds.h"
@@ -7,9 +9,19 @@
 namespace mlaindex::ptx {
 namespace {
 
-// What is said of the barriers of one name, in the order of the text.
+enum class UseKind { init, arrival, load, wait };
+
+// An instruction that names a barrier of a group.
 struct BarrierUse {
-  std::vector<std::string> inits, arrivals, waits, loads;
+  UseKind kind;
+  std::string text;
+  std::optional<std::uint32_t> index;  // as BarrierPlace
+};
+
+// The uses of one group, in the order of the text.
+struct GroupUses {
+  BarrierPlace place;  // of the first one
+  std::vector<BarrierUse> uses;
 };
 
 // The operand of an instruction that names its mbarrier; null when it has none.
@@ -37,59 +49,73 @@ std::string load_text(const Description& d, const Instruction& load) {
   return box == d.context.tensor_map_box_bytes.end() ? map : std::to_string(box->second) + " bytes of " + map;
 }
 
-void add(Description& d, std::uint32_t index, BarrierUse& use) {
+std::optional<BarrierUse> use_of(const Description& d, std::uint32_t index, std::optional<std::uint32_t> barrier) {
   const Instruction& instruction = d.entry.instructions[index];
   const std::string place = " (" + d.place(index) + ")";
-  if (is_tma_load(instruction)) {
-    use.loads.push_back(load_text(d, instruction) + place);
-  } else if (is(instruction, "tcgen05", "commit")) {
-    use.arrivals.push_back("tcgen05.commit" + place);
-  } else if (is(instruction, "mbarrier", "init")) {
-    use.inits.push_back(constant_text(d, instruction.operands.back()) + " arrivals" + place);
-  } else if (is_barrier_wait(instruction)) {
-    use.waits.push_back(d.place(index));
-  } else if (instruction.opcode.has("expect_tx")) {
-    use.arrivals.push_back("expecting " + constant_text(d, instruction.operands.back()) + " bytes" + place);
-  } else if (is(instruction, "mbarrier", "arrive")) {
-    use.arrivals.push_back("1" + place);
-  }
+  const auto use = [&](UseKind kind, std::string text) { return BarrierUse{kind, std::move(text), barrier}; };
+  if (is_tma_load(instruction)) return use(UseKind::load, load_text(d, instruction) + place);
+  if (is(instruction, "tcgen05", "commit")) return use(UseKind::arrival, "tcgen05.commit" + place);
+  if (is_barrier_wait(instruction)) return use(UseKind::wait, d.place(index));
+  if (is(instruction, "mbarrier", "init"))
+    return use(UseKind::init, constant_text(d, instruction.operands.back()) + " arrivals" + place);
+  if (instruction.opcode.has("expect_tx"))
+    return use(UseKind::arrival, "expecting " + constant_text(d, instruction.operands.back()) + " bytes" + place);
+  if (is(instruction, "mbarrier", "arrive")) return use(UseKind::arrival, "1" + place);
+  return std::nullopt;
+}
+
+// "key_full: init 1 arrivals (line 104); arrivals: ...; waits: [0] math line 508, math line 636". Where
+// instructions name different barriers of the group, [0] tells which; without it, any of them.
+std::string group_text(const GroupUses& group) {
+  const auto& [place, uses] = group;
+  std::set<std::optional<std::uint32_t>> indices;
+  for (const BarrierUse& use : uses) indices.insert(use.index);
+  const bool differ = indices.size() > 1, computed = indices.contains(std::nullopt);
+  const auto numbered = [](std::uint32_t index) { return std::string("[").append(std::to_string(index)).append("]"); };
+  const auto all = [&](UseKind kind, const std::string& label, const char* without) {
+    std::vector<std::string> items;
+    for (const BarrierUse& use : uses)
+      if (use.kind == kind) items.push_back(differ && use.index ? numbered(*use.index) + " " + use.text : use.text);
+    return items.empty() ? without : label + joined(items);
+  };
+  std::string name = place.group;
+  if (place.in_array && !differ && !computed) name += numbered(**indices.begin());
+  if (!place.in_array && computed) name += " and on";
+  return name + ": init " + all(UseKind::init, "", "not seen") + all(UseKind::arrival, "; arrivals: ", "") +
+         all(UseKind::load, "; TMA: ", "") + all(UseKind::wait, "; waits: ", "");
 }
 
 }  // namespace
 
 void describe_barriers(Description& d) {
   std::vector<std::string> order;
-  std::map<std::string, BarrierUse> uses;
+  std::map<std::string, GroupUses> groups;
   for (std::uint32_t i = 0; i < d.entry.instructions.size(); ++i) {
     const Operand* operand = barrier_operand(d.entry.instructions[i]);
     if (!operand) continue;
-    const std::string name = d.barrier(*operand);
-    if (!uses.contains(name)) order.push_back(name);
-    add(d, i, uses[name]);
+    const BarrierPlace place = d.barrier(*operand);
+    const auto use = use_of(d, i, place.index);
+    if (!use) continue;
+    const auto [group, is_new] = groups.try_emplace(place.group, GroupUses{place, {}});
+    if (is_new) order.push_back(place.group);
+    group->second.uses.push_back(*use);
   }
-  const auto part = [](const char* label, const std::vector<std::string>& items) {
-    return items.empty() ? std::string() : std::string("; ") + label + " " + joined(items);
-  };
-  for (const std::string& name : order) {
-    const BarrierUse& use = uses[name];
-    d.note("mbarrier", name + ": init " + (use.inits.empty() ? "not seen" : joined(use.inits)) +
-                           part("arrivals:", use.arrivals) + part("TMA:", use.loads) + part("waits:", use.waits));
-  }
+  for (const std::string& name : order) d.note("mbarrier", group_text(groups[name]));
 }
 
-std::string Description::barrier(const Operand& operand) const {
+BarrierPlace Description::barrier(const Operand& operand) const {
   std::optional<Anchor> anchor;
   if (const auto* address = operand.as<Address>()) anchor = values.anchor(*address);
   else anchor = values.of(operand).anchor;
   const bool local = anchor && anchor->table == SymbolTable::local_variable;
-  if (!anchor || (!local && anchor->table != SymbolTable::module_variable)) return "a barrier not known here";
+  if (!anchor || (!local && anchor->table != SymbolTable::module_variable)) return {"a barrier not known here", 0, false};
   const Variable& variable = local ? entry.variables[anchor->index] : module.variables[anchor->index];
-  const auto offset = static_cast<std::uint32_t>(anchor->offset);
   const bool dynamic = variable.linkage == "extern";  // dynamic shared memory is an extern array
-  std::string name = dynamic ? barrier_name(context.barriers, offset) : std::string();
-  if (name.empty()) return variable.name + "+" + std::to_string(anchor->offset) + (anchor->exact ? "" : " and on");
-  if (!anchor->exact) name = name.substr(0, name.find('['));  // some barrier of the group
-  return name;
+  if (const auto found = dynamic ? find_barrier(context.barriers, static_cast<std::uint32_t>(anchor->offset)) : std::nullopt) {
+    const bool in_array = found->group->count > 1;
+    return {found->group->name, anchor->exact || !in_array ? std::optional(found->index) : std::nullopt, in_array};
+  }
+  return {variable.name + "+" + std::to_string(anchor->offset), anchor->exact ? std::optional(0u) : std::nullopt, false};
 }
 
 }  // namespace mlaindex::ptx

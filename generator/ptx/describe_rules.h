@@ -1,7 +1,9 @@
 // The parts of a description. Private to it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,13 @@
 #include "generator/ptx/register_values.h"
 
 namespace mlaindex::ptx {
+
+// The barrier that an operand names.
+struct BarrierPlace {
+  std::string group;                   // "key_full", "shared+1032", "a barrier not known here"
+  std::optional<std::uint32_t> index;  // in its group; nothing: computed at run time, some barrier from there on
+  bool in_array = false;               // the plan says that the group has several
+};
 
 // One entry and what was said about it.
 class Description {
@@ -20,8 +29,8 @@ class Description {
   // "TMA producer line 359", the role's name up to a comma or colon; "line 359" where no role of the
   // context comes, or all do.
   std::string place(std::uint32_t instruction) const;
-  // "key_full", "key_full[2]", "shared+1032": of an mbarrier operand.
-  std::string barrier(const Operand& operand) const;
+  // Of the operand of an instruction on mbarriers.
+  BarrierPlace barrier(const Operand& operand) const;
 
   const Module& module;
   const Function& entry;

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/chrome_trace.h"
+
 using namespace mlaindex;
 using namespace mlaindex::emulator;
 
@@ -83,30 +85,15 @@ TEST_CASE("The timeline is a Chrome trace with rows for warps, engines and barri
     INFO(report.text());
     REQUIRE(report.clean());
     const auto trace = nlohmann::json::parse(chrome_trace(report));
-    using Row = std::pair<std::int64_t, std::int64_t>;  // process, thread
-    std::map<Row, std::string> names;
+    CHECK(trace_problems(trace) == std::vector<std::string>{});
+    const std::map<TraceRowId, std::string> names = trace_rows(trace);
     std::map<std::int64_t, std::string> processes;
-    std::map<Row, std::int64_t> ends;
     std::map<std::string, int> bars;
     for (const auto& event : trace.at("traceEvents")) {
-      const Row row{event.at("pid").get<std::int64_t>(), event.at("tid").get<std::int64_t>()};
-      REQUIRE(event.at("name").is_string());
-      if (event.at("ph") == "M") {
-        if (event.at("name") == "thread_name") names[row] = event.at("args").at("name");
-        if (event.at("name") == "process_name") processes[row.first] = event.at("args").at("name");
-        if (event.at("name") == "thread_sort_index") CHECK(event.at("args").at("sort_index") == row.second);
-        continue;
-      }
-      REQUIRE(event.at("ph") == "X");
-      REQUIRE(names.count(row) == 1);
-      REQUIRE(processes.count(row.first) == 1);
-      CHECK_FALSE(event.at("name").get<std::string>().empty());
-      const auto begin = event.at("ts").get<std::int64_t>(), duration = event.at("dur").get<std::int64_t>();
-      CHECK(begin >= 0);
-      CHECK(duration > 0);
-      CHECK(begin >= ends[row]);  // bars of a row do not overlap
-      ends[row] = begin + duration;
-      ++bars[event.at("cat").get<std::string>() + " " + names[row]];
+      const TraceRowId row{event.at("pid"), event.at("tid")};
+      if (event.at("ph") == "X") ++bars[event.at("cat").get<std::string>() + " " + names.at(row)];
+      else if (event.at("name") == "process_name") processes[row.first] = event.at("args").at("name");
+      else if (event.at("name") == "thread_sort_index") CHECK(event.at("args").at("sort_index") == row.second);
     }
     CHECK(processes == std::map<std::int64_t, std::string>{{0, "CTA 0"}, {16, "CTA 1"}});
     CHECK(bars["barrier full"] == 6);   // three phases in each of two CTAs
@@ -119,6 +106,79 @@ TEST_CASE("The timeline is a Chrome trace with rows for warps, engines and barri
     CHECK(loads == 6);
     CHECK(waits > 0);
   }
+}
+
+TEST_CASE("The timeline of a run that a fault stops has all up to the fault, what was going on, and the fault") {
+  std::vector<std::uint32_t> tile(64, 1);
+  PtxProgram program = ring_program(tile);
+  program.ctas = 1;
+  program.dynamic_shared_bytes = 8192;
+  program.warp_roles = {"producer", "consumer"};
+  program.barriers = {{"full", 4096, 1}, {"empty", 4104, 1}};
+  const std::string release = "mbarrier.arrive.shared::cta.b64 _, [%r4];";
+  struct Defect {
+    std::string by, kind;
+  };
+  for (const Defect& defect : {Defect{"", "fault: deadlock"}, {"trap;", "fault: trap"}}) {
+    PtxProgram changed = program;
+    changed.body.replace(changed.body.find(release), release.size(), defect.by);
+    for (std::uint64_t seed : {0u, 1u, 7u}) {
+      changed.options.seed = seed;
+      const RunReport report = changed.run();
+      INFO(defect.kind << ", schedule " << seed << ": " << report.text());
+      REQUIRE_FALSE(report.completed);
+      const auto trace = nlohmann::json::parse(chrome_trace(report));
+      CHECK(trace_problems(trace) == std::vector<std::string>{});
+      const std::map<TraceRowId, std::string> names = trace_rows(trace);
+      std::map<std::string, int> seen;
+      std::int64_t fault_at = -1, last = 0;
+      for (const auto& event : trace.at("traceEvents")) {
+        if (event.at("ph") == "M") continue;
+        const std::string row = names.at({event.at("pid"), event.at("tid")});
+        ++seen[row + ": " + event.at("name").get<std::string>()];
+        const std::int64_t begin = event.at("ts");
+        last = std::max(last, begin + event.value("dur", 0));
+        if (event.at("ph") != "i") continue;
+        fault_at = begin;
+        CHECK_FALSE(event.at("args").at("message").get<std::string>().empty());
+        CHECK(event.at("args").at("line").get<int>() > 0);
+      }
+      CHECK(seen["TMA load: TMA load"] == 1);
+      CHECK(seen["full: phase 0"] == 1);
+      CHECK(seen["empty: phase 0, cut short by a fault"] == 1);
+      CHECK(fault_at > 0);
+      CHECK(last <= fault_at + 1);
+      const bool deadlock = defect.by.empty();
+      CHECK(seen[std::string(deadlock ? "producer (warp 0): " : "consumer (warp 1): ") + defect.kind] == 1);
+      CHECK(seen["consumer (warp 1): wait for full, cut short by a fault"] == (deadlock ? 1 : 0));
+      if (deadlock) CHECK(seen["producer (warp 0): wait for empty, cut short by a fault"] == 1);
+    }
+  }
+}
+
+TEST_CASE("What a viewer could not show of a trace is a problem") {
+  const auto problems = [](const char* events) {
+    return trace_problems(nlohmann::json::parse(std::string("{\"traceEvents\": [") +
+        R"({"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"CTA"}},)"
+        R"({"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"warp"}},)" + events + "]}"));
+  };
+  CHECK(problems(R"({"ph":"X","name":"a","pid":1,"tid":2,"ts":3,"dur":4})").empty());
+  CHECK(problems(R"({"ph":"X","name":"a","pid":1,"tid":2,"ts":3,"dur":4},{"ph":"X","name":"b","pid":1,"tid":2,"ts":4,"dur":3})").empty());
+  CHECK(problems(R"({"ph":"i","name":"a","pid":1,"tid":2,"ts":3,"s":"t"})").empty());
+  for (const char* bad : {R"({"name":"a","pid":1,"tid":2,"ts":3,"dur":4})",
+                          R"({"ph":"X","name":"a","tid":2,"ts":3,"dur":4})",
+                          R"({"ph":"X","name":"a","pid":1,"ts":3,"dur":4})",
+                          R"({"ph":"X","name":"","pid":1,"tid":2,"ts":3,"dur":4})",
+                          R"({"ph":"X","name":"a","pid":1,"tid":2,"dur":4})",
+                          R"({"ph":"X","name":"a","pid":1,"tid":2,"ts":3})",
+                          R"({"ph":"B","name":"a","pid":1,"tid":2,"ts":3})",
+                          R"({"ph":"X","name":"a","pid":1,"tid":3,"ts":3,"dur":4})",
+                          R"({"ph":"X","name":"a","pid":1,"tid":2,"ts":3,"dur":4},{"ph":"X","name":"b","pid":1,"tid":2,"ts":4,"dur":4})"}) {
+    INFO(bad);
+    CHECK(problems(bad).size() == 1);
+  }
+  CHECK(problems(R"({"ph":"X","name":"a","pid":2,"tid":2,"ts":3,"dur":4})").size() == 2);  // neither name
+  CHECK(trace_problems(nlohmann::json::object()).size() == 1);
 }
 
 TEST_CASE("Barriers that the launch names are named in stalls and faults, others by address") {

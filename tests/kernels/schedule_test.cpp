@@ -1,4 +1,5 @@
 // Every spec of every plan under 100 schedules of the emulator: part of `make test-full`.
+#include <cstdio>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ std::vector<std::string> all_troubles(Arch arch, std::size_t expected_specs) {
     if (item.spec.arch == arch) items.push_back(std::move(item));
   CHECK(items.size() == expected_specs);
   KernelStore store(memory_only(), Log());
+  const Stopwatch watch;
   std::mutex mutex;
   std::vector<std::string> troubles;
   in_parallel(items.size(), [&](std::size_t i) {
@@ -45,6 +47,9 @@ std::vector<std::string> all_troubles(Arch arch, std::size_t expected_specs) {
     std::lock_guard lock(mutex);
     troubles.push_back(std::move(trouble));
   });
+  fmt::print("schedules, {}: {} of {} specs right under {} schedules each{}\n", arch_name(arch),
+             items.size() - troubles.size(), items.size(), num_schedules, watch.text());
+  std::fflush(stdout);
   return troubles;
 }
 

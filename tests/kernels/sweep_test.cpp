@@ -1,5 +1,8 @@
+#include <cstdio>
 #include <mutex>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "tests/kernels/compiled.h"
 #include "tests/kernels/spec_product.h"
@@ -10,6 +13,7 @@ using namespace mlaindex;
 TEST_CASE("every spec of every plan compiles without a warning and passes the gate: no spills", "[sweep]") {
   const std::vector<SpecOfPlan> items = spec_product();
   const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler(config_from_environment());
+  const Stopwatch watch;
   std::mutex mutex;
   std::vector<std::string> failures;
   in_parallel(items.size(), [&](std::size_t i) {
@@ -19,6 +23,9 @@ TEST_CASE("every spec of every plan compiles without a warning and passes the ga
     if (!kernel) failures.push_back(to_string(spec) + " plan=" + plan + ": " + kernel.error().text());
   });
 
+  fmt::print("sweep: {} of {} kernels compile without a warning or a spill{}\n", items.size() - failures.size(), items.size(),
+             watch.text());
+  std::fflush(stdout);
   for (const std::string& failure : failures) UNSCOPED_INFO(failure);
   CHECK(failures.empty());
   CHECK(items.size() == 1152);

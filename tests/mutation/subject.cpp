@@ -92,17 +92,19 @@ std::string Subject::first_fault(const ptx::Module& module, const Problem& probl
   return check->passed() ? "" : "scores: " + summary(*check);
 }
 
+std::string Subject::fault_under(const ptx::Module& module, std::uint64_t schedule) const {
+  for (const Problem& problem : *problems_) {
+    const std::string fault = first_fault(module, problem, schedule);
+    if (!fault.empty()) return "schedule " + std::to_string(schedule) + ": " + first_line(fault);
+  }
+  return {};
+}
+
 Judgement Subject::judge(const ptx::Module& module, std::uint64_t schedules) const {
   Judgement judgement;
   judgement.verify = first_line(first_finding(module));
-  for (std::uint64_t seed = 0; seed < schedules && judgement.emulator.empty(); ++seed) {
-    for (const Problem& problem : *problems_) {
-      const std::string fault = first_fault(module, problem, seed);
-      if (fault.empty()) continue;
-      judgement.emulator = "schedule " + std::to_string(seed) + ": " + first_line(fault);
-      break;
-    }
-  }
+  for (std::uint64_t seed = 0; seed < schedules && judgement.emulator.empty(); ++seed)
+    judgement.emulator = fault_under(module, seed);
   return judgement;
 }
 

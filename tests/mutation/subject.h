@@ -35,6 +35,8 @@ class Subject {
   // problem has ragged ends and few tiles; in the second every ring wraps around more than once.
   // Safe to call from several threads.
   Judgement judge(const ptx::Module& module, std::uint64_t schedules) const;
+  // What the emulator or the reference finds under one schedule; empty: nothing.
+  std::string fault_under(const ptx::Module& module, std::uint64_t schedule) const;
 
  private:
   struct Problem {

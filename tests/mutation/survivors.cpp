@@ -20,8 +20,8 @@ constexpr std::string_view last_stage =
     "the producer falls two tiles behind right there";
 constexpr std::string_view end_mark = "the wait before the mark of the end: the block that it overtakes must still be in use";
 constexpr std::string_view released_early =
-    "the block is filled again only when the math warps release it, for which they need what this thread brings "
-    "behind its read";
+    "an arrival at block_empty in front of a generic read of the block: it is filled again only when the math warps "
+    "have arrived too, for which they need the Q or the weights that this thread brings from what it read";
 
 }  // namespace
 

@@ -104,6 +104,24 @@ TEST_CASE("barriers in dynamic shared memory have the names of the plan") {
   CHECK_THAT(barriers[2], Catch::StartsWith("shared+112: init 7 arrivals"));
 }
 
+TEST_CASE("barriers named one by one and by a loop have one row, which tells them apart") {
+  const Module module = module_of(
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 shared[];\n"
+      ".visible .entry k()\n{\n.reg .pred %p<4>; .reg .b32 %r<9>;\n"
+      "mov.u32 %r1, shared; add.s32 %r2, %r1, 64; mov.u32 %r3, %r1;\n"
+      "FILL: mbarrier.init.shared::cta.b64 [%r2], 3; mbarrier.init.shared::cta.b64 [%r3+256], 5;\n"
+      "add.s32 %r2, %r2, 8; add.s32 %r3, %r3, 8; setp.ne.s32 %p1, %r2, 96; @%p1 bra FILL;\n"
+      "mbarrier.init.shared::cta.b64 [%r1+96], 7;\n"
+      "FIRST: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1+80], 0; @!%p2 bra FIRST;\n"
+      "SECOND: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1+256], 0; @!%p2 bra SECOND; ret;\n}\n");
+  PassContext context;
+  context.barriers = {{"full", 64, 4}, {"single", 96, 1}};
+  CHECK(notes_about(described(module, context), "mbarrier") ==
+        std::vector<std::string>{"full: init 3 arrivals (line 9); waits: [2] line 12",
+                                 "shared+256 and on: init 5 arrivals (line 9); waits: [0] line 13",
+                                 "single: init 7 arrivals (line 11)"});
+}
+
 TEST_CASE("descriptors are decoded") {
   const auto blackwell = notes_about(described(module_of(test_data("pipeline_sm_100a.ptx")), pipeline_context()), "descriptor");
   REQUIRE(blackwell.size() == 1);

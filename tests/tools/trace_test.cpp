@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "runtime/find_assembler.h"
+#include "tests/chrome_trace.h"
 #include "tests/tools/shell.h"
 
 using namespace mlaindex;
@@ -30,18 +32,11 @@ TEST_CASE("score --trace writes a Chrome trace of roles, engines and barriers") 
     REQUIRE(finished.exit_code == 0);
     CHECK_THAT(finished.out, Contains("timeline   " + run.file("trace.json")));
     const nlohmann::json trace = nlohmann::json::parse(read_bytes(run.file("trace.json")));
-    std::map<std::pair<std::int64_t, std::int64_t>, std::string> names;
+    CHECK(trace_problems(trace) == std::vector<std::string>{});
+    const std::map<TraceRowId, std::string> names = trace_rows(trace);
     std::set<std::string> rows;
-    for (const auto& event : trace.at("traceEvents")) {
-      const auto row = std::pair(event.at("pid").get<std::int64_t>(), event.at("tid").get<std::int64_t>());
-      CHECK(row.first >= 0);
-      if (event.at("name") == "thread_name") names[row] = event.at("args").at("name");
-      if (event.at("ph") != "X") continue;
-      CHECK(event.at("ts").get<std::int64_t>() >= 0);
-      CHECK(event.at("dur").get<std::int64_t>() > 0);
-      REQUIRE(names.count(row) == 1);
-      rows.insert(event.at("cat").get<std::string>() + ": " + names[row]);
-    }
+    for (const auto& event : trace.at("traceEvents"))
+      if (event.at("ph") == "X") rows.insert(event.at("cat").get<std::string>() + ": " + names.at({event.at("pid"), event.at("tid")}));
     const auto has_row = [&](const std::string& start) {
       return std::any_of(rows.begin(), rows.end(), [&](const std::string& row) { return row.starts_with(start); });
     };
@@ -52,6 +47,40 @@ TEST_CASE("score --trace writes a Chrome trace of roles, engines and barriers") 
     CHECK(has_row(std::string(arch) == "sm_100a" ? "engine: MMA" : "engine: wgmma"));
     CHECK(has_row("barrier: accumulator_full[0]") == (std::string(arch) == "sm_100a"));
   }
+}
+
+TEST_CASE("score --trace leaves the timeline of a run that a fault stopped") {
+  if (!has_nvrtc() || !find_assembler(config_from_environment())) return;
+  const Shell run;
+  const std::string in = run.make_case();
+  // The kernel with a trap where it stores its first score.
+  REQUIRE(run(score_words(in, "sm_100a", {"--dump-dir", run.file("override")})).exit_code == 0);
+  std::string kernel;
+  for (const auto& entry : std::filesystem::directory_iterator(run.file("override"))) {
+    if (entry.path().extension() == ".ptx") kernel = entry.path().string();
+    else std::filesystem::remove(entry.path());
+  }
+  std::string text = read_bytes(kernel);
+  const std::size_t store = text.find("st.global");
+  REQUIRE(store != std::string::npos);
+  write_bytes(kernel, text.insert(text.rfind('\n', store) + 1, "trap;\n"));
+
+  const Finished finished = run(score_words(in, "sm_100a", {"--check", "--override-dir", run.file("override"),
+                                                            "--trace", run.file("trace.json")}));
+  INFO(finished.out + finished.err);
+  CHECK(finished.exit_code == 1);
+  CHECK_THAT(finished.err, Contains("the emulator found a fault in the kernel") && Contains("trap at line "));
+  CHECK_THAT(finished.out, Contains("timeline   " + run.file("trace.json")));
+  const nlohmann::json trace = nlohmann::json::parse(read_bytes(run.file("trace.json")));
+  CHECK(trace_problems(trace) == std::vector<std::string>{});
+  std::set<std::string> names;
+  for (const auto& event : trace.at("traceEvents"))
+    if (event.at("ph") != "M") names.insert(event.at("name"));
+  CHECK(names.contains("TMA load"));
+  CHECK(names.contains("MMA"));
+  CHECK(names.contains("wait for accumulator_full[0]"));
+  CHECK(names.contains("phase 0, cut short by a fault"));
+  CHECK(names.contains("fault: trap"));
 }
 
 TEST_CASE("score says what each role waited for") {
