@@ -163,7 +163,9 @@ Result<RunReport> run(const LaunchSpec& spec) {
   if (!cluster.ok()) return cluster.error();
   const std::uint64_t shared_bytes = program->dynamic_start - program->shared_base + spec.dynamic_shared_bytes;
   if (shared_bytes > kLargestSharedBytes)
-    return refused(std::to_string(shared_bytes) + " bytes of shared memory",
+    return refused(std::to_string(shared_bytes) + " bytes of shared memory: " + std::to_string(spec.dynamic_shared_bytes) +
+                       " dynamic ones, which the declared alignment puts at " + hex(program->dynamic_start) +
+                       ", behind what begins at " + hex(program->shared_base),
                    "at most " + std::to_string(kLargestSharedBytes));
 
   Launch launch{.spec = spec, .program = *program, .memory = *spec.memory, .cluster = *cluster, .cluster_grid = {}};

@@ -25,6 +25,10 @@ struct EmulatorSettings {
   unsigned threads = 0;         // host threads of a run; 0: as many as the machine has
   std::uint64_t max_steps = 0;  // warp instructions of a CTA before a run counts as endless; 0: 4e9
 
+  // Where shared memory begins, a multiple of 16; 0: at 0x400, as on the hardware. Another start shows
+  // kernels that lean on more alignment than they declare.
+  std::uint32_t shared_base = 0;
+
   // Takes the timeline of every run in Chrome's JSON format, that of a run which found a fault too.
   // Empty: no timeline is kept.
   std::function<void(const std::string& chrome_trace)> on_timeline = {};

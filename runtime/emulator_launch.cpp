@@ -115,6 +115,7 @@ Result<emulator::RunReport> launch_on_emulator(const CompiledKernel& kernel, con
   launch.options.trace = static_cast<bool>(settings.on_timeline);
   launch.options.seed = settings.seed;
   launch.options.threads = settings.threads;
+  if (settings.shared_base > 0) launch.options.shared_base = settings.shared_base;
   if (settings.max_steps > 0) launch.options.max_steps = settings.max_steps;
   launch.options.arithmetic =
       settings.exact_arithmetic ? emulator::ArithmeticMode::exact : emulator::ArithmeticMode::hardware;

@@ -30,18 +30,24 @@ inline Config memory_only() {
   return config;
 }
 
-// Runs one case under one schedule; empty when all is well. threads: as EmulatorSettings.
+// Runs one case under these settings; empty when all is well.
 inline std::string trouble(KernelStore& store, Arch arch, const std::string& plan, const tools::CaseRequest& request,
-                           Form form, std::uint64_t schedule, unsigned threads = 0) {
+                           Form form, const EmulatorSettings& settings) {
   auto tensors = tools::make_case(request);
   if (!tensors) return tensors.error().text();
   auto input = tools::to_case(std::move(*tensors), "case", form.score_type, form.fill);
   if (!input) return input.error().text();
-  auto device = emulator_factory({.seed = schedule, .threads = threads})(store, arch);
+  auto device = emulator_factory(settings)(store, arch);
   if (!device) return device.error().text();
   auto scored = tools::score_case(**device, *input, {.plan = plan, .check = true});
   if (!scored) return scored.error().text();
   return scored->passed() ? "" : summary(*scored->against_reference);
+}
+
+// Under one schedule. threads: as EmulatorSettings.
+inline std::string trouble(KernelStore& store, Arch arch, const std::string& plan, const tools::CaseRequest& request,
+                           Form form, std::uint64_t schedule, unsigned threads = 0) {
+  return trouble(store, arch, plan, request, form, EmulatorSettings{.seed = schedule, .threads = threads});
 }
 
 }  // namespace mlaindex
