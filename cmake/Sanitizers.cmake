@@ -10,8 +10,10 @@ if(MLAINDEX_JIT_SANITIZE)
   endif()
   add_compile_options(${sanitizer_options})
   add_link_options(${sanitizer_options})
-  # g++ 12 sees uninitialised reads in its own instrumentation of <regex> and <variant>.
-  add_compile_options(-Wno-maybe-uninitialized)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # g++ 12 sees uninitialised reads in its own instrumentation of <regex> and <variant>.
+    add_compile_options(-Wno-maybe-uninitialized)
+  endif()
 else()
   # The runtime of the compiler travels with what is built; sanitizers bring their own.
   add_link_options(-static-libstdc++ -static-libgcc)

@@ -67,7 +67,8 @@ std::optional<BarrierUse> use_of(const Description& d, std::uint32_t index, std:
 // "key_full: init 1 arrivals (line 104); arrivals: ...; waits: [0] math line 508, math line 636". Where
 // instructions name different barriers of the group, [0] tells which; without it, any of them.
 std::string group_text(const GroupUses& group) {
-  const auto& [place, uses] = group;
+  const BarrierPlace& place = group.place;
+  const std::vector<BarrierUse>& uses = group.uses;  // no structured binding: clang 14 cannot capture those
   std::set<std::optional<std::uint32_t>> indices;
   for (const BarrierUse& use : uses) indices.insert(use.index);
   const bool differ = indices.size() > 1, computed = indices.contains(std::nullopt);
