@@ -1,4 +1,4 @@
-#include "generator/plan.h"
+#include "generator/plan_parts.h"
 
 #include <fmt/format.h>
 
@@ -6,15 +6,7 @@ namespace mlaindex {
 namespace {
 
 constexpr int columns_per_group = 128;  // N of every MMA: the heads of 128 / padded_heads tokens
-constexpr int barrier_bytes = 8;
 constexpr int range_bytes = 8;          // VisibleRange: two i32
-constexpr int swizzle_alignment = 1024; // keeps the base offset of operand descriptors zero
-
-// Appends a region at the next multiple of `alignment`.
-void append(Plan& plan, std::string name, int bytes, int alignment, std::string contents) {
-  const int offset = (plan.shared_bytes() + alignment - 1) / alignment * alignment;
-  plan.shared.push_back({std::move(name), offset, bytes, std::move(contents)});
-}
 
 Plan common_plan(const Spec& spec) {
   Plan plan;
@@ -23,11 +15,6 @@ Plan common_plan(const Spec& spec) {
   plan.mma_n = columns_per_group;
   plan.mma_k = 32;
   return plan;
-}
-
-void append_keys(Plan& plan, const Spec& spec) {
-  append(plan, "keys", plan.key_stages * plan.tile_keys * spec.depth, swizzle_alignment,
-         fmt::format("{} stages of {} keys x {} bytes, swizzled", plan.key_stages, plan.tile_keys, spec.depth));
 }
 
 // The Q tile and the key ring, the swizzled part that a plan of one tile starts with.
@@ -157,15 +144,30 @@ Plan sm100_seed(const Spec& spec) {
 
 struct NamedPlan {
   Arch arch;
+  Layout layout;
   const char* name;
+  int max_heads;
   Plan (*make)(const Spec&);
 };
 
-constexpr NamedPlan named_plans[] = {{Arch::sm_90a, "q_resident", sm90_q_resident},
-                                     {Arch::sm_100a, "q_resident", sm100_q_resident},
-                                     {Arch::sm_100a, "seed", sm100_seed}};
+constexpr NamedPlan named_plans[] = {
+    {Arch::sm_90a, Layout::contiguous, "q_resident", max_num_heads, sm90_q_resident},
+    {Arch::sm_90a, Layout::paged, "paged", max_num_heads, sm90_paged},
+    {Arch::sm_90a, Layout::paged, "paged_narrow", 64, sm90_paged_narrow},
+    {Arch::sm_100a, Layout::contiguous, "q_resident", max_num_heads, sm100_q_resident},
+    {Arch::sm_100a, Layout::contiguous, "seed", max_num_heads, sm100_seed}};
 
 }  // namespace
+
+void append(Plan& plan, std::string name, int bytes, int alignment, std::string contents) {
+  const int offset = (plan.shared_bytes() + alignment - 1) / alignment * alignment;
+  plan.shared.push_back({std::move(name), offset, bytes, std::move(contents)});
+}
+
+void append_keys(Plan& plan, const Spec& spec) {
+  append(plan, "keys", plan.key_stages * plan.tile_keys * spec.depth, swizzle_alignment,
+         fmt::format("{} stages of {} keys x {} bytes, swizzled", plan.key_stages, plan.tile_keys, spec.depth));
+}
 
 int Plan::shared_bytes() const noexcept {
   return shared.empty() ? 0 : shared.back().offset + shared.back().bytes;
@@ -178,21 +180,27 @@ const SharedRegion* Plan::region(std::string_view region_name) const noexcept {
   return nullptr;
 }
 
-std::vector<std::string> plan_names(Arch arch) {
+std::vector<std::string> plan_names(Arch arch, Layout layout) {
   std::vector<std::string> names;
   for (const NamedPlan& plan : named_plans) {
-    if (plan.arch == arch) names.push_back(plan.name);
+    if (plan.arch == arch && plan.layout == layout) names.push_back(plan.name);
   }
   return names;
 }
 
 Result<Plan> make_plan(const Spec& spec, std::string_view name) {
   if (Status valid = validate(spec); !valid) return valid.error();
+  const std::vector<std::string> names = plan_names(spec.arch, spec.layout);
   for (const NamedPlan& plan : named_plans) {
-    if (plan.arch == spec.arch && plan.name == name) return plan.make(spec);
+    if (plan.arch != spec.arch || plan.layout != spec.layout || plan.name != name) continue;
+    if (spec.num_heads <= plan.max_heads) return plan.make(spec);
+    return Error{ErrorCode::unsupported_shape, fmt::format("plan '{}' with num_heads = {}", name, spec.num_heads),
+                 fmt::format("allowed: up to {}; plans: {}", plan.max_heads, fmt::join(names, ", "))};
   }
-  return Error{ErrorCode::invalid_argument, fmt::format("no plan '{}' for {}", name, arch_name(spec.arch)),
-               fmt::format("allowed: {}", fmt::join(plan_names(spec.arch), ", "))};
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("no plan '{}' for {} and {} keys", name, arch_name(spec.arch), layout_name(spec.layout)),
+               names.empty() ? "this layout has no kernel for this arch yet"
+                             : fmt::format("allowed: {}", fmt::join(names, ", "))};
 }
 
 std::vector<BarrierGroup> barrier_groups(const Plan& plan) {
@@ -219,8 +227,8 @@ std::vector<BarrierGroup> barrier_groups(const Plan& plan) {
 }
 
 std::string kernel_name(const Spec& spec, const Plan& plan) {
-  return fmt::format("mlaindex_score_{}_{}_h{}_d{}_{}_{}{}", arch_name(spec.arch), plan.name, spec.num_heads,
-                     spec.depth, mask_name(spec.mask), score_type_name(spec.score_type),
+  return fmt::format("mlaindex_score_{}_{}_h{}_d{}{}_{}_{}{}", arch_name(spec.arch), plan.name, spec.num_heads,
+                     spec.depth, spec.layout == Layout::paged ? fmt::format("_p{}", spec.page_size) : "", mask_name(spec.mask), score_type_name(spec.score_type),
                      spec.fill == Fill::none ? "" : "_filled");
 }
 

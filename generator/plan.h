@@ -43,7 +43,7 @@ enum class ColumnOrder {
 
 struct Plan {
   std::string name;           // "q_resident", "seed"
-  std::string family;         // "q_resident"
+  std::string family;         // "q_resident", "paged"
   std::string template_path;  // below templates/
   std::string why;            // one sentence for a person
   ColumnOrder column_order = ColumnOrder::head_major;
@@ -71,8 +71,9 @@ struct Plan {
   const SharedRegion* region(std::string_view region_name) const noexcept;  // null: the plan has none
 };
 
-// The names of the plans of an arch, the default one first.
-std::vector<std::string> plan_names(Arch arch);
+// The names of the plans of an arch for a layout, the default one first. Some take fewer heads than a spec
+// may have: make_plan refuses.
+std::vector<std::string> plan_names(Arch arch, Layout layout = Layout::contiguous);
 
 // The plan of that name for a valid spec. An unknown name is invalid_argument with the allowed ones.
 Result<Plan> make_plan(const Spec& spec, std::string_view name);

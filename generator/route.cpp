@@ -4,9 +4,19 @@
 
 namespace mlaindex {
 
+namespace {
+
+// Empty, which no plan is called, where there is none.
+std::string default_plan_name(const Spec& spec) {
+  const std::vector<std::string> names = plan_names(spec.arch, spec.layout);
+  return names.empty() ? "" : names.front();
+}
+
+}  // namespace
+
 Result<Plan> route(const Spec& spec) {
   if (Status valid = validate(spec); !valid) return valid.error();
-  Result<Plan> plan = make_plan(spec, plan_names(spec.arch).front());
+  Result<Plan> plan = make_plan(spec, default_plan_name(spec));
   if (!plan) return plan;
   if (Status legal = check_plan(*plan, spec.arch); !legal) return legal.error();
   return plan;
@@ -39,7 +49,9 @@ int key_parts(long long blocks, long long tiles, long long slots) noexcept {
 }  // namespace
 
 LaunchGrid launch_grid(const Plan& plan, const ProblemSize& size, int num_sms) noexcept {
-  const long long blocks = (static_cast<long long>(size.num_tokens) + plan.tokens_per_block - 1) / plan.tokens_per_block;
+  const long long own_blocks = plan.family == "paged" ? size.num_requests : 0;  // a block never spans requests
+  const long long blocks =
+      (static_cast<long long>(size.num_tokens) + plan.tokens_per_block - 1) / plan.tokens_per_block + own_blocks;
   const long long tiles = (static_cast<long long>(size.num_keys) + plan.tile_keys - 1) / plan.tile_keys;
   const long long slots = std::max(1LL, static_cast<long long>(num_sms) * plan.ctas_per_sm);
   if (blocks <= 0 || tiles <= 0) return {};

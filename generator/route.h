@@ -11,7 +11,8 @@ namespace mlaindex {
 
 struct ProblemSize {
   int num_tokens = 0;
-  int num_keys = 0;
+  int num_keys = 0;      // paged: of the longest request that the block table has room for
+  int num_requests = 0;  // paged only
 };
 
 // The default plan of the spec's arch, checked.

@@ -20,9 +20,12 @@ int tokens_per_accumulators(const Plan& plan) noexcept {
 }
 
 Switches switches_of(const Spec& spec, const Plan& plan) {
-  return {{"MASK_RAGGED", spec.mask == Mask::ragged || spec.mask == Mask::ragged_causal},
+  return {{"PAGED", spec.layout == Layout::paged},
+          {"MASK_RAGGED", is_ragged(spec.mask)},
           {"MASK_CAUSAL", spec.mask == Mask::ragged_causal},
           {"MASK_RANGES", spec.mask == Mask::ranges},
+          {"MASK_CONTEXT", spec.mask == Mask::context},
+          {"MASK_CONTEXT_ROWS", spec.mask == Mask::context_rows},
           {"SCORE_BF16", spec.score_type == ScoreType::bf16},
           {"FILL_NEGATIVE_INFINITY", spec.fill == Fill::negative_infinity},
           {"K_SCALE_BY_TMA", plan.k_scale_by_tma},
@@ -30,6 +33,7 @@ Switches switches_of(const Spec& spec, const Plan& plan) {
           {"TOKENS_PER_BOX", plan.tokens_per_box},
           {"ACCUMULATORS", plan.accumulator_stages},
           {"LANE_TOKENS", tokens_per_accumulators(plan) / plan.tokens_per_box},
+          {"MMA_N", plan.mma_n},
           {"HEADS_ARE_EVEN", spec.num_heads % 2 == 0},
           {"DEPTH", spec.depth}};
 }
@@ -50,12 +54,14 @@ std::string plan_constants(const Spec& spec, const Plan& plan, std::string_view 
   constant("TOKENS_PER_BOX", plan.tokens_per_box);
   constant("LANE_TOKENS", tokens_per_accumulators(plan) / plan.tokens_per_box);
   constant("TILE_KEYS", plan.tile_keys);
+  constant("PAGE_SIZE", spec.page_size);
   constant("MMA_M", plan.mma_m);
   constant("MMA_N", plan.mma_n);
   constant("KEY_STAGES", plan.key_stages);
   constant("ACCUMULATOR_STAGES", plan.accumulator_stages);
   constant("ACCUMULATORS", plan.accumulator_stages);
   constant("TENSOR_MEMORY_COLUMNS", plan.tensor_memory_columns);
+  constant("MATH_WARPGROUPS", plan.roles.front().num_warps / 4);
   constant("NUM_THREADS", plan.num_threads);
   constant("CTAS_PER_SM", plan.ctas_per_sm);
   constant("MATH_REGISTERS", plan.roles.front().registers);

@@ -11,13 +11,25 @@
 
 namespace mlaindex {
 
-// How the visible keys [begin, end) of a token are known.
+// Where the keys lie.
+enum class Layout {
+  contiguous,  // one row after the other
+  paged,       // in pages of page_size keys, found through a block table for every request
+};
+
+// How the visible keys [begin, end) of a token are known. Of paged keys, key n of a request is the n-th
+// through its row of the block table, and every range begins at 0.
 enum class Mask {
   full,           // every token sees every key
   ranges,         // row_start[t], row_end[t] per token
   ragged,         // from query_offsets and key_offsets: a token sees all keys of its request
   ragged_causal,  // the same, and token j of n in a request of m keys sees the first m - (n-1-j)
+  context,        // next_n tokens a request, token j of which sees the first context_lens[b] - (next_n-1-j)
+  context_rows,   // the same batch, but a length for every token: it sees the first context_lens[t]
 };
+
+inline constexpr int min_page_size = 16;
+inline constexpr int max_page_size = 256;
 
 enum class ScoreType { f32, bf16 };
 
@@ -28,9 +40,11 @@ struct Spec {
   Arch arch = Arch::sm_90a;
   int num_heads = 64;  // 1..128
   int depth = 128;     // 32, 64 or 128 e4m3 elements a head
-  Mask mask = Mask::ragged_causal;
+  Mask mask = Mask::ragged_causal;  // contiguous keys: the first four; paged keys: the last four
   ScoreType score_type = ScoreType::f32;
   Fill fill = Fill::none;
+  Layout layout = Layout::contiguous;
+  int page_size = 0;  // keys a page, a power of two from 16 to 256; 0 for contiguous keys
 
   bool operator==(const Spec&) const = default;
 };
@@ -41,15 +55,21 @@ inline constexpr int max_num_heads = 128;
 Status validate(const Spec& spec);
 
 // The canonical one-line text, "score arch=sm_90a num_heads=64 depth=128 layout=contiguous
-// mask=ragged_causal score_type=f32 fill=none": part of cache keys, banners and reports.
+// mask=ragged_causal score_type=f32 fill=none": part of cache keys, banners and reports. Of paged keys:
+// "layout=paged page_size=64".
 std::string to_string(const Spec& spec);
 
 // Equal exactly for equal specs; fits a hash map on the launch path.
 std::uint32_t packed_key(const Spec& spec) noexcept;
 
+// Whether requests are given by offsets of their tokens.
+constexpr bool is_ragged(Mask mask) noexcept { return mask == Mask::ragged || mask == Mask::ragged_causal; }
+
+std::string_view layout_name(Layout layout) noexcept;
 std::string_view mask_name(Mask mask) noexcept;
 std::string_view score_type_name(ScoreType type) noexcept;
 std::string_view fill_name(Fill fill) noexcept;  // "none", "-inf"
+Result<Layout> parse_layout(std::string_view name);
 Result<Mask> parse_mask(std::string_view name);
 Result<ScoreType> parse_score_type(std::string_view name);
 Result<Fill> parse_fill(std::string_view name);

@@ -65,8 +65,8 @@ Result<ScoreRun> EmulatorDevice::score(const ScoreProblem& problem, ScoreBuffer 
     return run;
   };
   if (problem.num_tokens == 0 || problem.num_columns == 0) return without_launch();
-  const bool ragged = problem.mask == Mask::ragged || problem.mask == Mask::ragged_causal;
-  if (problem.num_keys == 0 || (ragged && problem.num_requests() == 0)) {
+  const bool of_requests = problem.layout == Layout::paged || is_ragged(problem.mask);
+  if (problem.num_keys == 0 || (of_requests && problem.num_requests() == 0)) {
     // Nothing is visible, so no kernel runs: the reference fills.
     if (Status status = reference_scores(problem, scores); !status) return status.error();
     return without_launch();

@@ -47,12 +47,73 @@ std::vector<std::string> role_names(const Plan& plan) {
   return names;
 }
 
-std::span<const std::int32_t> first_offsets(const ScoreProblem& problem) noexcept {
-  return problem.mask == Mask::ranges ? problem.row_start : problem.query_offsets;
+// What the kernel argument row_start or row_end points to.
+struct RowTensor {
+  std::span<const std::int32_t> values;
+  const char* name;
+};
+
+RowTensor row_starts(const ScoreProblem& problem) noexcept {
+  if (problem.mask == Mask::ranges) return {problem.row_start, "row_start"};
+  return {problem.query_offsets, "query_offsets"};
 }
 
-std::span<const std::int32_t> second_offsets(const ScoreProblem& problem) noexcept {
-  return problem.mask == Mask::ranges ? problem.row_end : problem.key_offsets;
+RowTensor row_ends(const ScoreProblem& problem) noexcept {
+  if (problem.layout == Layout::paged) return {problem.paged.context_lens, "context_lens"};
+  if (problem.mask == Mask::ranges) return {problem.row_end, "row_end"};
+  return {problem.key_offsets, "key_offsets"};
+}
+
+// The keys of a problem in emulated memory: rows, or pages with their tables.
+struct KeyInputs {
+  KeyInputs(emulator::GlobalMemory& memory, const ScoreProblem& problem)
+      : k(memory, problem.layout == Layout::paged ? problem.paged.pages : problem.k,
+          problem.layout == Layout::paged ? "pages" : "k"),
+        k_scale(memory, problem.k_scale, "k_scale"),
+        k_scale_pages(memory, problem.paged.k_scale_pages, "pages of k_scale"),
+        block_table(memory, problem.paged.block_table, "block_table"),
+        k_scale_table(memory, problem.paged.k_scale_table, "k_scale_table") {}
+
+  Input<std::uint8_t> k;
+  Input<float> k_scale;
+  Input<std::uint8_t> k_scale_pages;
+  Input<std::int32_t> block_table;
+  Input<std::int32_t> k_scale_table;
+};
+
+Status append_key_maps(std::vector<std::byte>& params, const CompiledKernel& kernel, const ScoreProblem& problem,
+                       const KeyInputs& keys) {
+  const Plan& plan = kernel.plan;
+  if (problem.layout == Layout::paged) {
+    const PagedKeys& paged = problem.paged;
+    const auto k_map = page_map_params(kernel.spec, plan, keys.k.address(), paged.num_pages, paged.page_stride);
+    if (Status status = append_map(params, k_map); !status) return status;
+    const auto key_bytes = static_cast<std::uint64_t>(paged.page_size) * static_cast<std::uint64_t>(problem.depth);
+    return append_map(params, paged.fused()
+                                  ? k_scale_page_map_params(kernel.spec, plan, keys.k.address() + key_bytes,
+                                                            paged.num_pages, paged.page_stride)
+                                  : k_scale_page_map_params(kernel.spec, plan, keys.k_scale_pages.address(),
+                                                            paged.num_k_scale_pages, paged.k_scale_page_stride));
+  }
+  if (Status status = append_map(params, k_map_params(kernel.spec, plan, keys.k.address(), problem.num_keys)); !status)
+    return status;
+  if (plan.k_scale_by_tma) return append_map(params, k_scale_map_params(plan, keys.k_scale.address(), problem.num_keys));
+  params.resize(params.size() + sizeof(TensorMapBytes));
+  return {};
+}
+
+PageArguments page_arguments(const ScoreProblem& problem, const KeyInputs& keys) noexcept {
+  const PagedKeys& paged = problem.paged;
+  return {
+      .block_table = keys.block_table.address(),
+      .k_scale_table = paged.fused() ? keys.block_table.address() : keys.k_scale_table.address(),
+      .block_table_stride = paged.pages_per_request,
+      .k_scale_table_stride = paged.pages_per_request,
+      .num_pages = static_cast<std::int32_t>(paged.num_pages),
+      .num_k_scale_pages = static_cast<std::int32_t>(paged.fused() ? paged.num_pages : paged.num_k_scale_pages),
+      .next_n = paged.next_n,
+      .max_context = static_cast<std::int32_t>(problem.num_keys),
+  };
 }
 
 }  // namespace
@@ -63,43 +124,39 @@ Result<emulator::RunReport> launch_on_emulator(const CompiledKernel& kernel, con
   const Plan& plan = kernel.plan;
   emulator::GlobalMemory memory;
   const Input<std::uint8_t> q(memory, problem.q, "q");
-  const Input<std::uint8_t> k(memory, problem.k, "k");
   const Input<float> q_scale(memory, problem.q_scale, "q_scale");
-  const Input<float> k_scale(memory, problem.k_scale, "k_scale");
-  const bool per_token = problem.mask == Mask::ranges;
-  const Input<std::int32_t> first(memory, first_offsets(problem), per_token ? "row_start" : "query_offsets");
-  const Input<std::int32_t> second(memory, second_offsets(problem), per_token ? "row_end" : "key_offsets");
+  const KeyInputs keys(memory, problem);
+  const Input<std::int32_t> starts(memory, row_starts(problem).values, row_starts(problem).name);
+  const Input<std::int32_t> ends(memory, row_ends(problem).values, row_ends(problem).name);
   memory.add(scores, "scores");
 
   std::vector<std::byte> params;
   if (Status status = append_map(params, q_map_params(kernel.spec, plan, q.address(), problem.num_tokens)); !status)
     return status.error();
-  if (Status status = append_map(params, k_map_params(kernel.spec, plan, k.address(), problem.num_keys)); !status)
-    return status.error();
-  if (plan.k_scale_by_tma) {
-    if (Status status = append_map(params, k_scale_map_params(plan, k_scale.address(), problem.num_keys)); !status)
-      return status.error();
-  } else {
-    params.resize(params.size() + sizeof(TensorMapBytes));
-  }
+  if (Status status = append_key_maps(params, kernel, problem, keys); !status) return status.error();
   const KernelArguments arguments{
       .q_scale = q_scale.address(),
-      .k_scale = k_scale.address(),
+      .k_scale = keys.k_scale.address(),
       .scores = reinterpret_cast<std::uint64_t>(scores.data()),
-      .row_start = first.address(),
-      .row_end = second.address(),
+      .row_start = starts.address(),
+      .row_end = ends.address(),
       .q_scale_stride = problem.q_scale_stride,
       .row_stride = problem.row_stride,
       .num_tokens = static_cast<std::int32_t>(problem.num_tokens),
       .num_keys = static_cast<std::int32_t>(problem.num_keys),
       .num_columns = static_cast<std::int32_t>(problem.num_columns),
       .num_requests = static_cast<std::int32_t>(problem.num_requests()),
-      .k_scale_skip = plan.k_scale_by_tma ? k_scale_skip(k_scale.address()) : 0,
+      .k_scale_skip = plan.k_scale_by_tma ? k_scale_skip(keys.k_scale.address()) : 0,
   };
   append(params, &arguments, sizeof(arguments));
+  if (problem.layout == Layout::paged) {
+    const PageArguments pages = page_arguments(problem, keys);
+    append(params, &pages, sizeof(pages));
+  }
 
   const int num_sms = settings.num_sms > 0 ? settings.num_sms : board_sms(kernel.spec.arch);
-  const ProblemSize size{static_cast<int>(problem.num_tokens), static_cast<int>(problem.num_keys)};
+  const ProblemSize size{static_cast<int>(problem.num_tokens), static_cast<int>(problem.num_keys),
+                         static_cast<int>(problem.num_requests())};
   emulator::LaunchSpec launch;
   launch.module = &module;
   launch.entry = kernel.kernel_name;

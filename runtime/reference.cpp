@@ -28,19 +28,23 @@ using Lanes = std::array<double, block_keys>;
 
 double relu(double x) noexcept { return x > 0 ? x : (x <= 0 ? 0.0 : x); }
 
-// A block of keys, one lane each; lanes past the last key are zero.
+// A block of a request's keys, one lane each; lanes of keys that nobody sees are zero.
 struct KeyBlock {
   std::array<Lanes, max_depth> elements;
   std::array<Lanes, max_steps> largest_power;  // per accumulation step
+  Lanes scale;
 
-  void decode(const ScoreProblem& problem, std::int64_t first_key) noexcept {
-    const std::int64_t count = std::min(block_keys, problem.num_keys - first_key);
+  // Keys first_key to end, of which the block holds the first few.
+  void decode(const ScoreProblem& problem, std::int64_t request, std::int64_t first_key, std::int64_t end) noexcept {
+    const std::int64_t count = std::min(block_keys, end - first_key);
     for (Lanes& lanes : elements) lanes.fill(0);
     for (Lanes& lanes : largest_power) lanes.fill(0);
+    scale.fill(0);
     for (std::int64_t key = 0; key < count; ++key) {
       const auto lane = static_cast<std::size_t>(key);
-      const auto bytes = problem.k.subspan(static_cast<std::size_t>((first_key + key) * problem.depth),
-                                           static_cast<std::size_t>(problem.depth));
+      const KeyView view = key_view(problem, request, first_key + key);
+      const auto bytes = view.elements;
+      scale[lane] = view.scale;
       for (std::size_t d = 0; d < bytes.size(); ++d) {
         elements[d][lane] = e4m3_value(bytes[d]);
         double& power = largest_power[d / accumulation_step][lane];
@@ -134,7 +138,7 @@ void score_block(const ScoreProblem& problem, const AccumulationModel& model, st
   for (std::int64_t key = begin; key < end; ++key) {
     const auto lane = static_cast<std::size_t>(key - first_key);
     const auto slot = static_cast<std::size_t>(key - row.visible.begin);
-    const double k_scale = problem.k_scale[static_cast<std::size_t>(key)];
+    const double k_scale = keys.scale[lane];
     row.scores[slot] = block.sums[lane] * k_scale;
     if (!model.exact) {
       row.bounds[slot] =
@@ -143,8 +147,9 @@ void score_block(const ScoreProblem& problem, const AccumulationModel& model, st
   }
 }
 
-void score_group(const ScoreProblem& problem, const AccumulationModel& model, std::span<TokenRow> rows,
-                 KeyBlock& keys) noexcept {
+// Of tokens that see keys of one request.
+void score_group(const ScoreProblem& problem, const AccumulationModel& model, std::int64_t request,
+                 std::span<TokenRow> rows, KeyBlock& keys) noexcept {
   std::int64_t begin = problem.num_keys;
   std::int64_t end = 0;
   for (const TokenRow& row : rows) {
@@ -157,8 +162,19 @@ void score_group(const ScoreProblem& problem, const AccumulationModel& model, st
       return row.visible.begin < first + block_keys && first < row.visible.end;
     });
     if (!seen) continue;
-    keys.decode(problem, first);
+    keys.decode(problem, request, first, end);
     for (TokenRow& row : rows) score_block(problem, model, first, keys, row);
+  }
+}
+
+void score_rows(const ScoreProblem& problem, const AccumulationModel& model, std::span<TokenRow> rows,
+                KeyBlock& keys) noexcept {
+  while (!rows.empty()) {
+    const std::int64_t request = request_of(problem, rows.front().token);
+    std::size_t count = 1;
+    while (count < rows.size() && request_of(problem, rows[count].token) == request) ++count;
+    score_group(problem, model, request, rows.first(count), keys);
+    rows = rows.subspan(count);
   }
 }
 
@@ -172,7 +188,7 @@ void score_groups(const ScoreProblem& problem, const AccumulationModel& model, c
     if (first >= problem.num_tokens) return;
     const auto count = static_cast<std::size_t>(std::min(tokens_per_group, problem.num_tokens - first));
     for (std::size_t i = 0; i < count; ++i) rows[i].begin(problem, first + static_cast<std::int64_t>(i), !model.exact);
-    score_group(problem, model, std::span(rows).first(count), *keys);
+    score_rows(problem, model, std::span(rows).first(count), *keys);
     for (std::size_t i = 0; i < count; ++i) {
       visit({rows[i].token, rows[i].visible, rows[i].scores, rows[i].bounds});
     }

@@ -49,7 +49,7 @@ Status check_ranges(const ScoreProblem& problem) {
 Status check_offsets(const ScoreProblem& problem) {
   if (problem.query_offsets.empty())
     return invalid("query_offsets is empty", "a ragged mask needs num_requests + 1 offsets");
-  if (problem.key_offsets.size() != problem.query_offsets.size())
+  if (problem.layout == Layout::contiguous && problem.key_offsets.size() != problem.query_offsets.size())
     return invalid(fmt::format("query_offsets has {} elements and key_offsets {}", problem.query_offsets.size(),
                                problem.key_offsets.size()),
                    "both need num_requests + 1");
@@ -65,6 +65,31 @@ Status check_offsets(const ScoreProblem& problem) {
   return {};
 }
 
+Status check_contiguous_keys(const ScoreProblem& problem) {
+  if (Status status = check_size("k", problem.k.size(), problem.num_keys * problem.depth, "num_keys * depth"); !status)
+    return status;
+  return check_size("k_scale", problem.k_scale.size(), problem.num_keys, "num_keys");
+}
+
+Status check_paged_keys(const ScoreProblem& problem) {
+  const PagedKeys& paged = problem.paged;
+  if (Status status = validate(paged, problem.depth); !status) return status;
+  if (problem.num_keys != paged.max_context())
+    return invalid(fmt::format("num_keys = {}", problem.num_keys),
+                   fmt::format("pages_per_request * page_size = {} is needed", paged.max_context()));
+  const bool rows = problem.mask == Mask::context_rows;
+  if (Status status = check_size("context_lens", paged.context_lens.size(), rows ? problem.num_tokens : paged.num_requests,
+                                 rows ? "num_tokens" : "num_requests");
+      !status)
+    return status;
+  if (is_ragged(problem.mask)) {
+    return check_size("query_offsets", problem.query_offsets.size(), paged.num_requests + 1, "num_requests + 1");
+  }
+  if (problem.num_tokens == paged.num_requests * paged.next_n) return {};
+  return invalid(fmt::format("num_tokens = {}", problem.num_tokens),
+                 fmt::format("num_requests * next_n = {} is needed", paged.num_requests * paged.next_n));
+}
+
 }  // namespace
 
 Status validate(const ScoreProblem& problem) {
@@ -74,10 +99,8 @@ Status validate(const ScoreProblem& problem) {
                                  "num_tokens * num_heads * depth");
       !status)
     return status;
-  if (Status status = check_size("k", problem.k.size(), problem.num_keys * problem.depth, "num_keys * depth"); !status)
-    return status;
-  if (Status status = check_size("k_scale", problem.k_scale.size(), problem.num_keys, "num_keys"); !status)
-    return status;
+  const bool paged = problem.layout == Layout::paged;
+  if (Status status = paged ? check_paged_keys(problem) : check_contiguous_keys(problem); !status) return status;
   const std::int64_t q_scales =
       problem.num_tokens == 0 ? 0 : (problem.num_tokens - 1) * problem.q_scale_stride + problem.num_heads;
   if (problem.q_scale.size() < static_cast<std::size_t>(q_scales)) {
@@ -85,7 +108,9 @@ Status validate(const ScoreProblem& problem) {
                    fmt::format("(num_tokens - 1) * q_scale_stride + num_heads = {} are needed", q_scales));
   }
   switch (problem.mask) {
-    case Mask::full: return {};
+    case Mask::full:
+    case Mask::context:
+    case Mask::context_rows: return {};
     case Mask::ranges: return check_ranges(problem);
     case Mask::ragged:
     case Mask::ragged_causal: return check_offsets(problem);
@@ -111,7 +136,12 @@ KeyRange visible_range(const ScoreProblem& problem, std::int64_t token) noexcept
   const auto index = static_cast<std::size_t>(token);
   std::int64_t begin = 0;
   std::int64_t end = problem.num_keys;
-  if (problem.mask == Mask::ranges) {
+  if (problem.mask == Mask::context || problem.mask == Mask::context_rows) {
+    const auto next_n = static_cast<std::int64_t>(problem.paged.next_n);
+    const bool rows = problem.mask == Mask::context_rows;
+    end = problem.paged.context_lens[rows ? index : static_cast<std::size_t>(token / next_n)];
+    if (!rows) end -= next_n - 1 - token % next_n;
+  } else if (problem.mask == Mask::ranges) {
     begin = problem.row_start[index];
     end = problem.row_end[index];
   } else if (problem.mask != Mask::full) {
@@ -119,8 +149,12 @@ KeyRange visible_range(const ScoreProblem& problem, std::int64_t token) noexcept
     const auto next = std::upper_bound(offsets.begin(), offsets.end(), token);
     if (next == offsets.begin() || next == offsets.end()) return {};
     const auto request = static_cast<std::size_t>(next - offsets.begin()) - 1;
-    begin = problem.key_offsets[request];
-    end = problem.key_offsets[request + 1];
+    if (problem.layout == Layout::paged) {
+      end = problem.paged.context_lens[request];
+    } else {
+      begin = problem.key_offsets[request];
+      end = problem.key_offsets[request + 1];
+    }
     // The last token of a request sees all of its keys, the one before it all but one, and so on.
     if (problem.mask == Mask::ragged_causal) end -= *next - 1 - token;
   }
@@ -129,9 +163,25 @@ KeyRange visible_range(const ScoreProblem& problem, std::int64_t token) noexcept
   return begin < end ? KeyRange{begin, end} : KeyRange{};
 }
 
+std::int64_t request_of(const ScoreProblem& problem, std::int64_t token) noexcept {
+  if (problem.layout == Layout::contiguous) return 0;
+  if (!is_ragged(problem.mask)) return token / problem.paged.next_n;
+  const auto offsets = problem.query_offsets;
+  const auto next = std::upper_bound(offsets.begin(), offsets.end(), token);
+  return std::max<std::int64_t>(next - offsets.begin() - 1, 0);
+}
+
+KeyView key_view(const ScoreProblem& problem, std::int64_t request, std::int64_t key) noexcept {
+  if (problem.layout == Layout::paged) return key_of_request(problem.paged, problem.depth, request, key);
+  const auto depth = static_cast<std::size_t>(problem.depth);
+  const auto index = static_cast<std::size_t>(key);
+  return {problem.k.subspan(index * depth, depth), problem.k_scale[index]};
+}
+
 Spec spec_for(const ScoreProblem& problem, Arch arch) noexcept {
   return {.arch = arch, .num_heads = problem.num_heads, .depth = problem.depth, .mask = problem.mask,
-          .score_type = problem.score_type, .fill = problem.fill};
+          .score_type = problem.score_type, .fill = problem.fill, .layout = problem.layout,
+          .page_size = problem.layout == Layout::paged ? problem.paged.page_size : 0};
 }
 
 }  // namespace mlaindex

@@ -8,6 +8,7 @@
 
 #include "generator/base/result.h"
 #include "generator/spec.h"
+#include "runtime/paged_keys.h"
 
 namespace mlaindex {
 
@@ -17,28 +18,31 @@ inline constexpr std::int64_t max_extent = 2147483647 - 1024;
 
 // score[t, k] = k_scale[k] * sum_h relu(q[t, h, :] . k[k, :]) * q_scale[t, h]. Owns nothing.
 struct ScoreProblem {
+  Layout layout = Layout::contiguous;
   Mask mask = Mask::full;
   ScoreType score_type = ScoreType::f32;
   Fill fill = Fill::none;
   int num_heads = 0;
   int depth = 0;
   std::int64_t num_tokens = 0;
-  std::int64_t num_keys = 0;
+  std::int64_t num_keys = 0;        // paged: of the longest request that the block table has room for
   std::int64_t num_columns = 0;     // width of the output; slots of a row beyond it are never written
   std::int64_t row_stride = 0;      // elements from one row of scores to the next, >= num_columns
   std::int64_t q_scale_stride = 0;  // elements from one row of q_scale to the next, >= num_heads
 
   std::span<const std::uint8_t> q;      // e4m3 [num_tokens, num_heads, depth]
   std::span<const float> q_scale;       // [num_tokens, q_scale_stride]; the last row may be short
-  std::span<const std::uint8_t> k;      // e4m3 [num_keys, depth]
-  std::span<const float> k_scale;       // [num_keys]
+  std::span<const std::uint8_t> k;      // e4m3 [num_keys, depth]; paged: empty
+  std::span<const float> k_scale;       // [num_keys]; paged: empty
+  PagedKeys paged;                      // Layout::paged only
   std::span<const std::int32_t> row_start;      // Mask::ranges: [num_tokens]
   std::span<const std::int32_t> row_end;        // Mask::ranges: [num_tokens]
   std::span<const std::int32_t> query_offsets;  // ragged masks: [num_requests + 1], non-decreasing
-  std::span<const std::int32_t> key_offsets;    // ragged masks: [num_requests + 1]
+  std::span<const std::int32_t> key_offsets;    // ragged masks, contiguous keys: [num_requests + 1]
 
-  // 0 for other masks.
+  // Of paged keys and ragged masks; else 0.
   std::int64_t num_requests() const noexcept {
+    if (layout == Layout::paged) return paged.num_requests;
     return query_offsets.empty() ? 0 : static_cast<std::int64_t>(query_offsets.size()) - 1;
   }
 };
@@ -69,8 +73,15 @@ struct KeyRange {
 // The keys that a token sees, 0 <= token < num_tokens of a valid problem. Whatever the mask gives is
 // clamped: begin = max(begin, 0), end = min(end, num_keys, num_columns), and begin >= end is {0, 0}.
 // Ragged masks: the token belongs to the last request b with query_offsets[b] <= token <
-// query_offsets[b + 1], and sees nothing when there is none.
+// query_offsets[b + 1], and sees nothing when there is none. Paged keys: begin = 0, and the end is that of
+// the mask (Mask in generator/spec.h) for context_lens.
 KeyRange visible_range(const ScoreProblem& problem, std::int64_t token) noexcept;
+
+// The request of a token that sees keys: whose keys it sees. 0 where keys belong to no request.
+std::int64_t request_of(const ScoreProblem& problem, std::int64_t token) noexcept;
+
+// A key that the request's tokens see.
+KeyView key_view(const ScoreProblem& problem, std::int64_t request, std::int64_t key) noexcept;
 
 // What has to be compiled for this problem on that arch.
 Spec spec_for(const ScoreProblem& problem, Arch arch) noexcept;

@@ -1,5 +1,7 @@
 #include "runtime/tensor_map.h"
 
+#include <algorithm>
+
 namespace mlaindex {
 namespace {
 
@@ -63,6 +65,28 @@ TensorMapParams k_scale_map_params(const Plan& plan, std::uint64_t k_scale, std:
   TensorMapParams map{.address = k_scale - k_scale % alignment, .rank = 1, .type = TensorMapType::f32};
   map.dims = {static_cast<std::uint64_t>(num_keys + k_scale_skip(k_scale))};
   map.box = {static_cast<std::uint32_t>(plan.tile_keys + 4)};
+  return map;
+}
+
+TensorMapParams page_map_params(const Spec& spec, const Plan& plan, std::uint64_t pages, std::int64_t num_pages,
+                                std::int64_t stride) noexcept {
+  const auto depth = static_cast<std::uint32_t>(spec.depth);
+  const auto page_size = static_cast<std::uint32_t>(spec.page_size);
+  TensorMapParams map{.address = pages, .rank = 3, .type = TensorMapType::u8, .swizzle = row_swizzle(spec.depth),
+                      .l2_promotion = promote_to_256_bytes};
+  map.dims = {depth, page_size, static_cast<std::uint64_t>(num_pages)};
+  map.strides = {depth, static_cast<std::uint64_t>(stride)};
+  map.box = {depth, std::min(page_size, static_cast<std::uint32_t>(plan.tile_keys)), 1};
+  return map;
+}
+
+TensorMapParams k_scale_page_map_params(const Spec& spec, const Plan& plan, std::uint64_t scales, std::int64_t num_pages,
+                                        std::int64_t stride) noexcept {
+  const auto page_size = static_cast<std::uint32_t>(spec.page_size);
+  TensorMapParams map{.address = scales, .rank = 2, .type = TensorMapType::f32};
+  map.dims = {page_size, static_cast<std::uint64_t>(num_pages)};
+  map.strides = {static_cast<std::uint64_t>(stride)};
+  map.box = {std::min(page_size, static_cast<std::uint32_t>(plan.tile_keys)), 1};
   return map;
 }
 

@@ -24,6 +24,15 @@ std::int32_t k_scale_skip(std::uint64_t k_scale) noexcept;
 // may have any element alignment. Element k_scale_skip(k_scale) of the map is k_scale[0].
 TensorMapParams k_scale_map_params(const Plan& plan, std::uint64_t k_scale, std::int64_t num_keys) noexcept;
 
+// Boxes of keys of one page, up to plan.tile_keys: coordinates 0, row, page. `pages`: 16-byte aligned,
+// page p at p * stride bytes.
+TensorMapParams page_map_params(const Spec& spec, const Plan& plan, std::uint64_t pages, std::int64_t num_pages,
+                                std::int64_t stride) noexcept;
+
+// The same of their scales: coordinates row, page. `scales`: of page 0.
+TensorMapParams k_scale_page_map_params(const Spec& spec, const Plan& plan, std::uint64_t scales, std::int64_t num_pages,
+                                        std::int64_t stride) noexcept;
+
 // Writes the driver's form to `map`. Errors: those of validate(params), cuda_error.
 Status encode(const Driver& driver, const TensorMapParams& params, cuda::TensorMap& map);
 

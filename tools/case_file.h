@@ -5,7 +5,16 @@
 //   row_start, row_end         I32 [T]       visible keys per token (optional, both or none)
 //   query_offsets, key_offsets I32 [B + 1]   requests (optional, both or none), with the metadata
 //                                            "causal" = "true" (default) or "false"
-//   scores   F32 or BF16 [T, N]     what they should be (optional)
+// or, in place of k, k_scale and the tensors after them, paged keys:
+//   kv_pages       U8 [P, S]    pages of page * D e4m3 and page f32 scales, then any padding
+//   block_table    I32 [B, M]   the pages of each request
+//   context_lens   I32 [B]      keys of each request: its T / B tokens are the last of them; or [T] or
+//                               [B, T / B]: keys that each token sees
+//   query_offsets  I32 [B + 1]  which tokens are whose (optional), with the metadata "causal"
+//   k_scale_pages F32 [P2, page], k_scale_table I32 [B, M]   scales in a pool of their own (optional)
+//   metadata "page_size" (default S / (D + 4), or that of k_scale_pages)
+//
+//   scores   F32 or BF16 [T, N]     what they should be (optional); paged: N = M * page
 //   metadata "exact" = "true": the data allow no rounding, every right answer has the same bits
 #pragma once
 

@@ -25,20 +25,31 @@ Status add_scores(Safetensors& file, const ScoreProblem& problem) {
 }  // namespace
 
 Result<ExitCode> run_make_case(Session& session, const MakeCaseOptions& options) {
-  if (options.paged) {
-    return Error{ErrorCode::invalid_argument, "--paged is not available in this version",
-                 "only contiguous keys are: leave the option out"};
-  }
-  const Result<Mask> mask = parse_mask(options.mask);
-  if (!mask) return mask.error();
-  const bool ragged = *mask == Mask::ragged || *mask == Mask::ragged_causal;
-  if (options.num_requests && !ragged) {
-    return Error{ErrorCode::invalid_argument, fmt::format("--requests has no meaning with --mask {}", options.mask),
-                 "it goes with --mask ragged or ragged_causal"};
-  }
   CaseRequest request = options.request;
+  const bool paged = request.page_size != 0;
+  const Mask default_mask = paged ? Mask::context : Mask::ragged_causal;
+  const Result<Mask> mask = options.mask.empty() ? default_mask : parse_mask(options.mask);
+  if (!mask) return mask.error();
+  const bool fixed_tokens = *mask == Mask::context || *mask == Mask::context_rows;
+  if (options.num_requests && !is_ragged(*mask) && !fixed_tokens) {
+    return Error{ErrorCode::invalid_argument, fmt::format("--requests has no meaning with --mask {}", options.mask),
+                 "it goes with --mask ragged or ragged_causal, and with --paged"};
+  }
+  if (options.num_tokens && fixed_tokens) {
+    return Error{ErrorCode::invalid_argument, fmt::format("--tokens has no meaning with --mask {}", mask_name(*mask)),
+                 "such a batch has --requests times --next-n tokens"};
+  }
+  if (request.next_n != 1 && !fixed_tokens) {
+    return Error{ErrorCode::invalid_argument, fmt::format("--next-n has no meaning with --mask {}", mask_name(*mask)),
+                 "it goes with --paged and --mask context or context_rows"};
+  }
+  if (request.separate_scales && !paged) {
+    return Error{ErrorCode::invalid_argument, "--separate-scales has no meaning without --paged",
+                 "contiguous keys have k_scale as a tensor"};
+  }
   request.mask = *mask;
   request.num_requests = options.num_requests.value_or(request.num_requests);
+  request.num_tokens = options.num_tokens.value_or(request.num_tokens);
 
   Result<Safetensors> made = make_case(request);
   if (!made) return std::move(made).error();

@@ -46,8 +46,13 @@ void add_spec_options(CLI::App& command, SpecOptions& options) {
   command.add_option("--heads", options.num_heads, "Indexer heads, 1 to 128 (default 64)")->type_name("N");
   command.add_option("--depth", options.depth, "Elements per head: 32, 64 or 128 (default 128)")->type_name("N");
   command.add_option("--op", options.op, "score")->type_name("OP");
-  command.add_option("--layout", options.layout, "Of the keys: contiguous")->type_name("LAYOUT");
-  command.add_option("--mask", options.mask, "full, ranges, ragged or ragged_causal (default)")->type_name("MASK");
+  command.add_option("--layout", options.layout, "Of the keys: contiguous (default) or paged")->type_name("LAYOUT");
+  command.add_option("--page-size", options.page_size, "Keys a page: 16, 32, 64 (default), 128 or 256")->type_name("N");
+  command
+      .add_option("--mask", options.mask,
+                  "full, ranges, ragged or ragged_causal (default); of paged keys context (default), context_rows, "
+                  "ragged or ragged_causal")
+      ->type_name("MASK");
   command.add_option("--score-type", options.score_type, "f32 (default) or bf16")->type_name("TYPE");
   command.add_option("--fill", options.fill, "Slots outside the visible keys: none (left alone, default) or -inf")
       ->type_name("FILL");
@@ -130,7 +135,7 @@ void Grammar::add_kernel_commands() {
 void Grammar::add_score() {
   const auto options = std::make_shared<ScoreOptions>();
   CLI::App& command = add(root_, "score", "Score the case in a safetensors file", run_score, options);
-  command.add_option("input", options->inputs, "Case files: q, q_scale, k, k_scale; see make-case")
+  command.add_option("input", options->inputs, "Case files: q, q_scale, and k, k_scale or pages; see make-case")
       ->required()
       ->type_name("IN");
   command.add_option("-o,--output", options->output, "File for the scores; with several inputs, a folder")
@@ -146,7 +151,6 @@ void Grammar::add_score() {
   command.add_option("--score-type", options->score_type, "f32 (default) or bf16")->type_name("TYPE");
   command.add_option("--fill", options->fill, "Slots outside the visible keys: none (default) or -inf")
       ->type_name("FILL");
-  command.add_option("--layout", options->layout, "Of the keys: contiguous")->type_name("LAYOUT");
   command.add_option("--plan", options->settings.plan, "A plan by name instead of the default one")->type_name("NAME");
   command
       .add_option("--repeat", options->settings.repeats, "Runs of each case, which must agree bit for bit (default 1)")
@@ -158,18 +162,26 @@ void Grammar::add_make_case() {
   CLI::App& command = add(root_, "make-case", "Write an example input", run_make_case, options);
   CaseRequest& request = options->request;
   command.add_option("output", options->output, "The safetensors file to write")->required()->type_name("OUT");
-  command.add_option("--tokens", request.num_tokens, "Query tokens (default 512)")->type_name("N");
-  command.add_option("--keys", request.num_keys, "Keys (default 4096)")->type_name("N");
+  command.add_option("--tokens", options->num_tokens, "Query tokens (default 512; paged decode: requests * next-n)")
+      ->type_name("N");
+  command.add_option("--keys", request.num_keys, "Keys (default 4096); paged: of the longest request")->type_name("N");
   command.add_option("--heads", request.num_heads, "Indexer heads, 1 to 128 (default 32)")->type_name("N");
   command.add_option("--depth", request.depth, "Elements per head: 32, 64 or 128 (default 128)")->type_name("N");
-  command.add_option("--mask", options->mask, "full, ranges, ragged or ragged_causal (default)")->type_name("MASK");
   command
-      .add_option("--requests", options->num_requests, "Requests that share the batch, ragged masks only (default 4)")
+      .add_option("--mask", options->mask,
+                  "full, ranges, ragged or ragged_causal (default); with --paged context (default), context_rows, "
+                  "ragged or ragged_causal")
+      ->type_name("MASK");
+  command
+      .add_option("--requests", options->num_requests, "Requests that share the batch (default 4); not of full and ranges")
       ->type_name("N");
+  command.add_option("--paged", request.page_size, "Keys in pages of so many: 16, 32, 64, 128 or 256")->type_name("N");
+  command.add_option("--next-n", request.next_n, "Tokens a request, of the context masks (default 1)")->type_name("N");
+  command.add_flag("--separate-scales", request.separate_scales,
+                   "With --paged: k_scale in a pool of its own, with its own table");
   command.add_option("--seed", request.seed, "The same seed gives the same file (default 1)")->type_name("N");
   command.add_flag("--exact", request.exact, "Small integers, so that right answers are bitwise equal");
   command.add_flag("--with-scores", options->with_scores, "Add the reference's scores");
-  command.add_flag("--paged", options->paged)->group("");  // not listed: refused with a word of explanation
 }
 
 void Grammar::add_prewarm() {

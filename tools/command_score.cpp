@@ -24,7 +24,6 @@ struct ParsedOptions {
 constexpr int max_repeats = 100'000;
 
 Result<ParsedOptions> parse(const ScoreOptions& options) {
-  if (Status layout = check_layout(options.layout); !layout) return layout.error();
   const Result<ScoreType> score_type = parse_score_type(options.score_type);
   if (!score_type) return score_type.error();
   const Result<Fill> fill = parse_fill(options.fill);

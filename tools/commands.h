@@ -37,7 +37,6 @@ struct ScoreOptions {
   std::string arch;    // empty: that of the device
   std::string score_type = "f32";
   std::string fill = "none";
-  std::string layout = "contiguous";
   ScoreSettings settings;
   std::string trace;           // file for the timeline; empty: none
   std::uint64_t schedule = 2;  // of the emulator: its seed; 2 mixes early and late completions
@@ -47,9 +46,8 @@ Result<ExitCode> run_score(Session& session, const ScoreOptions& options);
 struct MakeCaseOptions {
   std::string output;
   CaseRequest request;
-  std::optional<std::int64_t> num_requests;
-  std::string mask = "ragged_causal";
-  bool paged = false;
+  std::optional<std::int64_t> num_requests, num_tokens;
+  std::string mask;  // empty: ragged_causal, of paged keys context
   bool with_scores = false;
 };
 Result<ExitCode> run_make_case(Session& session, const MakeCaseOptions& options);

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "tools/e4m3.h"
-#include "tools/random.h"
+#include "tools/make_case_parts.h"
 
 namespace mlaindex::tools {
 namespace {
@@ -24,10 +24,14 @@ Status check(const CaseRequest& request) {
   if (Status tokens = count("number of tokens", request.num_tokens, 0, most_indices); !tokens) return tokens;
   if (Status keys = count("number of keys", request.num_keys, 0, most_indices); !keys) return keys;
   if (Status requests = count("number of requests", request.num_requests, 1, most_requests); !requests) return requests;
-  return validate(Spec{.num_heads = request.num_heads, .depth = request.depth});
+  if (Status next_n = count("next_n", request.next_n, 1, 1024); !next_n) return next_n;
+  return validate(Spec{.num_heads = request.num_heads, .depth = request.depth, .mask = request.mask,
+                       .layout = request.page_size == 0 ? Layout::contiguous : Layout::paged,
+                       .page_size = request.page_size});
 }
 
-// Zeroed; throws std::bad_alloc, which make_case turns into its error.
+}  // namespace
+
 Tensor& add(Safetensors& contents, const char* name, const char* dtype, std::vector<std::uint64_t> shape) {
   std::size_t bytes = dtype_size(dtype);
   for (std::uint64_t extent : shape) bytes *= extent;  // at most 2^31 * 128 * 128 * 4
@@ -36,6 +40,8 @@ Tensor& add(Safetensors& contents, const char* name, const char* dtype, std::vec
   if (tensor.data.size() != bytes) throw std::bad_alloc();
   return tensor;
 }
+
+namespace {
 
 // Small integers, or normal data over their largest magnitude times 448; returns the scale.
 float fill_vector(std::span<std::uint8_t> codes, bool exact, Random& random) {
@@ -72,10 +78,8 @@ void add_keys(Safetensors& contents, const CaseRequest& request, Random& random)
   const auto depth = static_cast<std::uint64_t>(request.depth);
   const auto k = add(contents, "k", "F8_E4M3", {keys, depth}).data.as<std::uint8_t>();
   const auto k_scale = add(contents, "k_scale", "F32", {keys}).data.as<float>();
-  constexpr float powers[] = {0.5f, 1.0f, 2.0f};
   for (std::size_t key = 0; key < k_scale.size(); ++key) {
-    const float scale = fill_vector(k.subspan(key * depth, depth), request.exact, random);
-    k_scale[key] = request.exact ? powers[random.between(0, 2)] : scale;
+    k_scale[key] = fill_key(k.subspan(key * depth, depth), request.exact, random);
   }
 }
 
@@ -122,22 +126,45 @@ void add_requests(Safetensors& contents, const CaseRequest& request, Random& ran
   contents.metadata["causal"] = request.mask == Mask::ragged_causal ? "true" : "false";
 }
 
+// Which tokens are whose; their keys are in pages.
+void add_query_offsets(Safetensors& contents, const CaseRequest& request, Random& random) {
+  const auto queries = random_offsets(request.num_tokens, request.num_requests, random);
+  const auto offsets = add(contents, "query_offsets", "I32", {queries.size()}).data.as<std::int32_t>();
+  std::transform(queries.begin(), queries.end(), offsets.begin(), [](std::int64_t offset) { return static_cast<std::int32_t>(offset); });
+  contents.metadata["causal"] = request.mask == Mask::ragged_causal ? "true" : "false";
+}
+
 }  // namespace
 
-Result<Safetensors> make_case(const CaseRequest& request) try {
+float fill_key(std::span<std::uint8_t> codes, bool exact, Random& random) {
+  constexpr float powers[] = {0.5f, 1.0f, 2.0f};
+  const float scale = fill_vector(codes, exact, random);
+  return exact ? powers[random.between(0, 2)] : scale;
+}
+
+Result<Safetensors> make_case(const CaseRequest& wanted) try {
+  CaseRequest request = wanted;
+  if (request.mask == Mask::context || request.mask == Mask::context_rows) {
+    request.num_tokens = request.num_requests * request.next_n;
+  }
   if (Status valid = check(request); !valid) return valid.error();
   Random random(request.seed);
   Safetensors contents;
   contents.metadata["exact"] = request.exact ? "true" : "false";
   contents.metadata["seed"] = std::to_string(request.seed);
   add_queries(contents, request, random);
+  if (request.page_size > 0) {
+    add_pages(contents, request, random);
+    if (is_ragged(request.mask)) add_query_offsets(contents, request, random);
+    return contents;
+  }
   add_keys(contents, request, random);
   if (request.mask == Mask::ranges) add_ranges(contents, request, random);
-  if (request.mask == Mask::ragged || request.mask == Mask::ragged_causal) add_requests(contents, request, random);
+  if (is_ragged(request.mask)) add_requests(contents, request, random);
   return contents;
 } catch (const std::bad_alloc&) {
   return Error{ErrorCode::out_of_memory, fmt::format("no memory for a case of {} tokens and {} keys",
-                                                     request.num_tokens, request.num_keys), "ask for fewer"};
+                                                     wanted.num_tokens, wanted.num_keys), "ask for fewer"};
 }
 
 }  // namespace mlaindex::tools

@@ -17,6 +17,9 @@ struct CaseRequest {
   int num_heads = 32;
   int depth = 128;
   Mask mask = Mask::ragged_causal;
+  int page_size = 0;             // 0: contiguous keys. Else num_keys is the longest context of a request
+  int next_n = 1;                // tokens a request of the context masks: num_tokens is theirs, not given
+  bool separate_scales = false;  // of paged keys: in a pool of their own
   std::uint64_t seed = 1;
 
   // Small integers, with k_scale a power of two: every sum is exact in f32 in any order, so that two

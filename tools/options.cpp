@@ -44,19 +44,22 @@ Result<Config> config_of(const CommonOptions& options) {
 
 Result<Spec> spec_of(const SpecOptions& options) {
   if (Status op = check_op(options.op); !op) return op.error();
-  if (Status layout = check_layout(options.layout); !layout) return layout.error();
+  const Result<Layout> layout = parse_layout(options.layout);
+  if (!layout) return layout.error();
   if (Status tokens = check_size("--tokens", options.num_tokens); !tokens) return tokens.error();
   if (Status keys = check_size("--keys", options.num_keys); !keys) return keys.error();
   const Result<Arch> arch = parse_arch(options.arch);
   if (!arch) return arch.error();
-  const Result<Mask> mask = parse_mask(options.mask);
+  const Mask default_mask = *layout == Layout::paged ? Mask::context : Mask::ragged_causal;
+  const Result<Mask> mask = options.mask.empty() ? default_mask : parse_mask(options.mask);
   if (!mask) return mask.error();
   const Result<ScoreType> score_type = parse_score_type(options.score_type);
   if (!score_type) return score_type.error();
   const Result<Fill> fill = parse_fill(options.fill);
   if (!fill) return fill.error();
   const Spec spec{.arch = *arch, .num_heads = options.num_heads, .depth = options.depth, .mask = *mask,
-                  .score_type = *score_type, .fill = *fill};
+                  .score_type = *score_type, .fill = *fill, .layout = *layout,
+                  .page_size = *layout == Layout::paged ? options.page_size : 0};
   if (Status valid = validate(spec); !valid) return valid.error();
   return spec;
 }
@@ -67,15 +70,6 @@ Result<Plan> plan_of(const Spec& spec, const std::string& name) {
   if (!plan) return plan;
   if (Status runs = check_plan(*plan, spec.arch); !runs) return runs.error();
   return plan;
-}
-
-Status check_layout(const std::string& layout) {
-  if (layout == "contiguous") return {};
-  if (layout == "paged") {
-    return Error{ErrorCode::invalid_argument, "the layout 'paged' is not available in this version",
-                 "allowed: contiguous"};
-  }
-  return Error{ErrorCode::invalid_argument, fmt::format("unknown layout '{}'", layout), "allowed: contiguous"};
 }
 
 }  // namespace mlaindex::tools

@@ -30,7 +30,8 @@ struct SpecOptions {
   int depth = 128;
   std::string op = "score";
   std::string layout = "contiguous";
-  std::string mask = "ragged_causal";
+  int page_size = 64;  // of the layout "paged"
+  std::string mask;    // empty: ragged_causal, of paged keys context
   std::string score_type = "f32";
   std::string fill = "none";
   std::string plan;  // empty: the default
@@ -42,7 +43,5 @@ Result<Spec> spec_of(const SpecOptions& options);
 
 // The named plan, checked, or the default one.
 Result<Plan> plan_of(const Spec& spec, const std::string& name);
-
-Status check_layout(const std::string& layout);
 
 }  // namespace mlaindex::tools

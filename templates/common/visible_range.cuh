@@ -1,5 +1,5 @@
-// Which keys a token sees: [begin, end), clamped to the keys that exist and to the width of the
-// output. An empty range is [0, 0).
+// Which keys a token sees: [begin, end), clamped to the keys that exist (paged: that the block table
+// covers) and to the width of the output. An empty range is [0, 0).
 #pragma once
 #include "common/arguments.cuh"
 
@@ -9,7 +9,11 @@ struct VisibleRange {
 };
 
 __device__ __forceinline__ VisibleRange clamped_range(long long begin, long long end, const ScoreArguments& args) {
+#if PAGED
+  const long long last = args.pages.max_context < args.num_columns ? args.pages.max_context : args.num_columns;
+#else
   const long long last = args.num_keys < args.num_columns ? args.num_keys : args.num_columns;
+#endif
   begin = begin < 0 ? 0 : begin;
   end = end > last ? last : end;
   if (begin >= end) return {0, 0};
@@ -34,13 +38,28 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
   }
   const int first_query = args.query_offsets[low - 1];
   const int end_query = args.query_offsets[low];
+#if PAGED
+  const long long first_key = 0;
+  long long count = args.context_lens[low - 1];
+#else
   const long long first_key = args.key_offsets[low - 1];
   long long count = args.key_offsets[low] - first_key;
+#endif
 #if MASK_CAUSAL
   count -= static_cast<long long>(end_query) - 1 - token;  // later tokens of the request
 #endif
   if (token < first_query || token >= end_query) return {0, 0};
   return clamped_range(first_key, first_key + count, args);
+}
+#elif MASK_CONTEXT_ROWS
+__device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
+  return clamped_range(0, args.context_lens[token], args);
+}
+#elif MASK_CONTEXT
+__device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
+  const int request = token / args.pages.next_n;
+  const int later_tokens = args.pages.next_n - 1 - token % args.pages.next_n;
+  return clamped_range(0, static_cast<long long>(args.context_lens[request]) - later_tokens, args);
 }
 #elif MASK_RANGES
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {

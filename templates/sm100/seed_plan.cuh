@@ -1,9 +1,12 @@
 // A plan to compile the template alone: the generator puts its own in place of this file.
 #pragma once
 #define KERNEL_NAME mlaindex_score_sample
+#define PAGED 0
 #define MASK_RAGGED 1
 #define MASK_CAUSAL 1
 #define MASK_RANGES 0
+#define MASK_CONTEXT 0
+#define MASK_CONTEXT_ROWS 0
 #define SCORE_BF16 0
 #define FILL_NEGATIVE_INFINITY 1
 #define K_SCALE_BY_TMA 0
