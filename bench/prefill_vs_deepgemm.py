@@ -15,15 +15,12 @@ times are printed. Our kernel is what `mlaindex compile --emit cubin` gives, lau
 generator/kernel_arguments.h says. Both results are checked against each other before timing.
 """
 import argparse
-import ctypes
-import json
-import pathlib
 import statistics
 import struct
-import subprocess
-import tempfile
 
 import torch
+
+from gpu import Kernel, aligned, alternating_medians, microseconds, peer, tensor_map
 
 SHAPES = [
     "1024,8192,32", "1024,8192,64", "2048,8192,64", "2048,65536,64", "2048,65536,32", "8192,8192,64", "8192,65536,64",
@@ -31,89 +28,29 @@ SHAPES = [
 ]
 DEPTH = 128
 
-cuda = ctypes.CDLL("libcuda.so.1")
 
+def ours(mlaindex, tokens, keys, heads, q, q_scale, k, k_scale, fill="none"):
+    """A call that launches our kernel and gives its scores."""
+    options = ["--arch", "sm_90a", "--heads", str(heads), "--depth", str(DEPTH), "--mask", "ragged_causal", f"--fill={fill}"]
+    kernel = Kernel(mlaindex, options, ["--tokens", str(tokens), "--keys", str(keys)])
+    padded_heads = max(4, 1 << (heads - 1).bit_length())
+    scores = torch.empty(tokens, keys, device="cuda")
+    offsets = [torch.tensor([0, n], dtype=torch.int32, device="cuda") for n in (tokens, keys)]
+    arguments = struct.pack(
+        "<QQQQQqqiiiiii", q_scale.data_ptr(), k_scale.data_ptr(), scores.data_ptr(), offsets[0].data_ptr(),
+        offsets[1].data_ptr(), heads, keys, tokens, keys, keys, 1, 0, 0)
+    launch = kernel.bind(
+        tensor_map(q.data_ptr(), [DEPTH, 2, tokens, heads // 2], [DEPTH, heads * DEPTH, 2 * DEPTH],
+                   [DEPTH, 2, 2 if padded_heads > 64 else 4, padded_heads // 2]),
+        tensor_map(k.data_ptr(), [DEPTH, keys], [DEPTH], [DEPTH, kernel.launch["tile_keys"]]), aligned(bytes(128)),
+        aligned(arguments))
 
-def check(result, call):
-    if result != 0:
-        name = ctypes.c_char_p()
-        cuda.cuGetErrorName(result, ctypes.byref(name))
-        raise SystemExit(f"{call}: {name.value.decode()}")
+    def call():
+        launch()
+        return scores
 
-
-def aligned(data):
-    """A 64-byte-aligned host copy, as tensor maps and kernel parameters need."""
-    raw = (ctypes.c_uint8 * (len(data) + 64))()
-    address = (ctypes.addressof(raw) + 63) // 64 * 64
-    ctypes.memmove(address, bytes(data), len(data))
-    return raw, address
-
-
-def tensor_map(tensor, dims, strides, box):
-    """uint8, 128-byte swizzle, 256-byte L2 promotion, zero fill."""
-    raw, address = aligned(bytes(128))
-    rank = len(dims)
-    u64, u32 = ctypes.c_uint64, ctypes.c_uint32
-    check(
-        cuda.cuTensorMapEncodeTiled(
-            ctypes.c_void_p(address), 0, rank, ctypes.c_void_p(tensor.data_ptr()), (u64 * rank)(*dims),
-            (u64 * (rank - 1))(*strides), (u32 * rank)(*box), (u32 * rank)(*[1] * rank), 0, 3, 3, 0),
-        "cuTensorMapEncodeTiled")
-    return raw, address
-
-
-class Ours:
-    def __init__(self, mlaindex, tokens, keys, heads, q, q_scale, k, k_scale, fill="none"):
-        options = ["--arch", "sm_90a", "--heads", str(heads), "--depth", str(DEPTH), "--mask", "ragged_causal",
-                   f"--fill={fill}"]
-        sizes = ["--tokens", str(tokens), "--keys", str(keys)]
-        explained = json.loads(subprocess.check_output([mlaindex, "explain", *options, *sizes, "--json"]))
-        launch = explained["launch"]
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "kernel.cubin"
-            subprocess.check_call([mlaindex, "compile", *options, "--emit", "cubin", "-o", str(path)], stdout=subprocess.DEVNULL)
-            cubin = path.read_bytes()
-        module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
-        check(cuda.cuModuleLoadData(ctypes.byref(module), cubin), "cuModuleLoadData")
-        check(cuda.cuModuleGetFunction(ctypes.byref(self.function), module, explained["kernel"].encode()),
-              "cuModuleGetFunction")
-        self.shared = launch["dynamic_shared_bytes"]
-        check(cuda.cuFuncSetAttribute(self.function, 8, self.shared), "cuFuncSetAttribute")
-        self.grid = launch["grid"]
-        self.threads = launch["num_threads"]
-
-        padded_heads = max(4, 1 << (heads - 1).bit_length())
-        self.scores = torch.empty(tokens, keys, device="cuda")
-        offsets = [torch.tensor([0, n], dtype=torch.int32, device="cuda") for n in (tokens, keys)]
-        arguments = struct.pack(
-            "<QQQQQqqiiiiii", q_scale.data_ptr(), k_scale.data_ptr(), self.scores.data_ptr(), offsets[0].data_ptr(),
-            offsets[1].data_ptr(), heads, keys, tokens, keys, keys, 1, 0, 0)
-        self.keep = [
-            offsets,
-            tensor_map(q, [DEPTH, 2, tokens, heads // 2], [DEPTH, heads * DEPTH, 2 * DEPTH],
-                       [DEPTH, 2, 2 if padded_heads > 64 else 4, padded_heads // 2]),
-            tensor_map(k, [DEPTH, keys], [DEPTH], [DEPTH, launch["tile_keys"]]),
-            aligned(bytes(128)),
-            aligned(arguments),
-        ]
-        self.parameters = (ctypes.c_void_p * 4)(*[address for _, address in self.keep[1:]])
-
-    def __call__(self):
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        check(
-            cuda.cuLaunchKernel(self.function, *self.grid, 1, self.threads, 1, 1, self.shared, stream, self.parameters,
-                                None), "cuLaunchKernel")
-        return self.scores
-
-
-def microseconds(call):
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    for _ in range(10):
-        call()
-    end.record()
-    end.synchronize()
-    return 100 * start.elapsed_time(end)
+    call.keeps = offsets
+    return call
 
 
 def padded(q, q_scale):
@@ -136,25 +73,22 @@ def compare(mlaindex, deep_gemm, tokens, keys, heads, rounds, samples, fill):
     k_scale = torch.rand(keys, device="cuda") + 0.5
     row = torch.arange(tokens, dtype=torch.int32, device="cuda")
     start, end = torch.zeros_like(row), keys - tokens + 1 + row
-    calls = {"ours": Ours(mlaindex, tokens, keys, heads, q, q_scale, k, k_scale)}
+    calls = {"ours": ours(mlaindex, tokens, keys, heads, q, q_scale, k, k_scale)}
     if fill:
-        calls["filled"] = Ours(mlaindex, tokens, keys, heads, q, q_scale, k, k_scale, "-inf")
+        calls["filled"] = ours(mlaindex, tokens, keys, heads, q, q_scale, k, k_scale, "-inf")
     if deep_gemm:
         wide_q, weights = padded(q, q_scale)
         calls["deepgemm"] = lambda: deep_gemm.fp8_mqa_logits(wide_q, (k, k_scale), weights, start, end, False)
         visible = torch.arange(keys, device="cuda")[None] < end[:, None]
-        ours, theirs = calls["ours"]()[visible], calls["deepgemm"]()[visible]
-        difference = float((ours - theirs).norm() / theirs.norm())
+        mine, theirs = calls["ours"]()[visible], calls["deepgemm"]()[visible]
+        difference = float((mine - theirs).norm() / theirs.norm())
         if not difference < 1e-4:
             raise SystemExit(f"the two disagree: relative difference {difference}")
-        del ours, theirs, visible
+        del mine, theirs, visible
     for call in calls.values():
         for _ in range(5):
             call()
-    times = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            times[name].append(statistics.median(microseconds(call) for _ in range(samples)))
+    times = alternating_medians({name: lambda call=call: microseconds(call) for name, call in calls.items()}, rounds, samples)
     medians = {name: statistics.median(values) for name, values in times.items()}
     operations = 2 * DEPTH * heads * int(end.long().sum())
     text = f"S={tokens:<5} K={keys:<6} H={heads:<3} ours {medians['ours']:8.1f} us {operations / medians['ours'] / 1e6:6.0f} TFLOP/s"
@@ -179,12 +113,7 @@ def main():
     parser.add_argument("--fill", action="store_true")
     arguments = parser.parse_args()
     torch.zeros(1, device="cuda")
-    try:
-        import deep_gemm
-    except (ImportError, OSError) as error:
-        print("deep_gemm is not usable:", error)
-        deep_gemm = None
-    print(torch.cuda.get_device_name(), "torch", torch.__version__, "deep_gemm", getattr(deep_gemm, "__version__", None))
+    deep_gemm = peer()
     ratios = []
     for shape in arguments.shapes:
         ratio = compare(arguments.mlaindex, deep_gemm, *map(int, shape.split(",")), arguments.rounds, arguments.samples,

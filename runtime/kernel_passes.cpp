@@ -15,9 +15,11 @@ ptx::PassContext pass_context(const CompiledKernel& kernel) {
   context.dynamic_shared_bytes = kernel.plan.shared_bytes();
   context.max_shared_bytes = limits.shared_bytes_per_cta;
   // By kernel parameter (generator/kernel_arguments.h). A box does not depend on the problem.
-  context.tensor_map_box_bytes = {{0, box_bytes(q_map_params(kernel.spec, kernel.plan, 0, 1))},
-                                  {1, box_bytes(k_map_params(kernel.spec, kernel.plan, 0, 1))},
-                                  {2, box_bytes(k_scale_map_params(kernel.plan, 0, 1))}};
+  const bool paged = kernel.spec.layout == Layout::paged;
+  context.tensor_map_box_bytes = {
+      {0, box_bytes(q_map_params(kernel.spec, kernel.plan, 0, 1))},
+      {1, box_bytes(paged ? page_map_params(kernel.spec, kernel.plan, 0, 1, 0) : k_map_params(kernel.spec, kernel.plan, 0, 1))},
+      {2, box_bytes(paged ? k_scale_page_map_params(kernel.spec, kernel.plan, 0, 1, 0) : k_scale_map_params(kernel.plan, 0, 1))}};
   for (const WarpRole& role : kernel.plan.roles) {
     context.roles.push_back(
         {role.name, static_cast<std::uint32_t>(role.first_warp), static_cast<std::uint32_t>(role.num_warps)});

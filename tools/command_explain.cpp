@@ -22,7 +22,7 @@ Result<ExitCode> run_explain(Session& session, const SpecOptions& options) {
   output.set("plan", plan->name);
   output.set("kernel", kernel_name(*spec, *plan));
   output.set("text", text);
-  nlohmann::json launch = {{"tokens_per_block", plan->tokens_per_block}, {"tile_keys", plan->tile_keys},
+  nlohmann::json launch = {{"tokens_per_block", plan->tokens_per_block}, {"tile_keys", plan->tile_keys}, {"mma_n", plan->mma_n},
                            {"num_threads", plan->num_threads}, {"ctas_per_sm", plan->ctas_per_sm},
                            {"dynamic_shared_bytes", plan->shared_bytes()}};
   while (text.ends_with('\n')) text.pop_back();

@@ -127,20 +127,23 @@ KERNEL_NAME(
           const int tiles = min(TILES_OF_WARP, work.num_tiles - first);
 #pragma unroll 1
           for (int i = 0; i < tiles; ++i) {
-            mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
-            const u32 full = key_full + 8 * ring.stage;
-            if (lane == 0) mbarrier_arrive_expect_bytes(full, TILE_BYTES + 4 * TILE_KEYS);
-            const u32 keys = key_ring + ring.stage * TILE_BYTES;
-            const u32 scales = shared_address(scale_ring) + ring.stage * SCALE_STAGE_BYTES;
+            int pages_of_tile[TILE_BOXES], scale_pages_of_tile[TILE_BOXES];
 #pragma unroll
             for (int box = 0; box < TILE_BOXES; ++box) {
-              const int of_lane = i * TILE_BOXES + box;
-              const int row = __shfl_sync(0xffffffff, box_key, of_lane) % PAGE_SIZE;
-              const int box_page = __shfl_sync(0xffffffff, page, of_lane);
-              const int box_scale_page = __shfl_sync(0xffffffff, scale_page, of_lane);
-              if (lane == 0) {
-                tma_load_3d(keys + box * BOX_KEYS * DEPTH, k_map, full, 0, row, box_page);
-                tma_load_2d(scales + 4 * box * SCALE_BOX, k_scale_map, full, row, box_scale_page);
+              pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
+              scale_pages_of_tile[box] = __shfl_sync(0xffffffff, scale_page, i * TILE_BOXES + box);
+            }
+            const int row = (work.first_tile + first + i) * TILE_KEYS % PAGE_SIZE;
+            mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
+            if (lane == 0) {
+              const u32 full = key_full + 8 * ring.stage;
+              const u32 keys = key_ring + ring.stage * TILE_BYTES;
+              const u32 scales = shared_address(scale_ring) + ring.stage * SCALE_STAGE_BYTES;
+              mbarrier_arrive_expect_bytes(full, TILE_BYTES + 4 * TILE_KEYS);
+#pragma unroll
+              for (int box = 0; box < TILE_BOXES; ++box) {
+                tma_load_3d(keys + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
+                tma_load_2d(scales + 4 * box * SCALE_BOX, k_scale_map, full, row, scale_pages_of_tile[box]);
               }
             }
             ring.advance(KEY_STAGES);
