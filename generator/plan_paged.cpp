@@ -11,10 +11,10 @@ namespace {
 constexpr int math_warps = 16;  // four warpgroups, each at a tile of its own
 constexpr int producer_registers = 32;
 
-// Of a block that the scheduler of sm90/paged.cu hands on: work, ends, q_scale.
+// Of a block that the producer of sm90/paged.cu hands on: work, ends, q_scale.
 int block_bytes(const Plan& plan) noexcept {
   const int ends = (plan.tokens_per_block * 4 + 15) / 16 * 16;
-  return 32 + ends + 4 * plan.tokens_per_block * (plan.padded_heads + 8);
+  return 16 + ends + 4 * plan.tokens_per_block * (plan.padded_heads + 8);
 }
 
 // Of one stage: a copy for every page of the tile, each to a multiple of 128 bytes.
@@ -43,10 +43,9 @@ Plan paged(const Spec& spec, int mma_n, int column_groups, int key_stages) {
   plan.ctas_per_sm = 1;
   plan.entry_registers = 96;
   plan.roles = {{"math: wgmma, fold, store", 0, math_warps, 112},
-                {"TMA producer", math_warps, 1, producer_registers},
-                {"scheduler", math_warps + 1, 1, producer_registers},
-                {"q_scale", math_warps + 2, 1, producer_registers},
-                {"-inf fill", math_warps + 3, 1, producer_registers}};
+                {"schedule, TMA producer", math_warps, 1, producer_registers},
+                {"q_scale", math_warps + 1, 1, producer_registers},
+                {"-inf fill", math_warps + 2, 2, producer_registers}};
   append(plan, "q", 2 * column_groups * mma_n * spec.depth, swizzle_alignment,
          fmt::format("2 token blocks of {} columns x {} bytes, swizzled", column_groups * mma_n, spec.depth));
   append_keys(plan, spec);

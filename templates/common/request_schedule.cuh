@@ -11,15 +11,12 @@
 constexpr u32 BLOCK_START_TILES = 2;  // what starting on a block costs, in tiles
 constexpr int SCHEDULE_UNITS = 256;   // runs of blocks whose tiles are counted together
 
-// Some tiles of one block. 32 bytes.
-struct Work {
+// Some tiles of one block.
+struct alignas(16) Work {
   int first_token;
   int num_tokens;  // at most TOKENS_PER_BLOCK
   int first_tile;
   int num_tiles;   // 0: there is no more work
-  int request;
-  int end;         // no token of the block sees this key or later ones
-  int reserved[2];
 };
 
 // Block indices go from 0 to num_blocks; some have no tokens.

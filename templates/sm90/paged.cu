@@ -5,9 +5,10 @@
 // their scales stream through a TMA ring, page by page, in place. Each math warpgroup takes every
 // MATH_WARPGROUPS-th tile, for all columns of the block: a page is read once, whatever the tokens.
 //
-// One CTA stays on each SM for an equal share of all key tiles (request_schedule.cuh). The scheduler warp
-// walks through it, a block at a time; Q and q_scale of the next block are fetched while the math
-// warpgroups are still at the one before.
+// One CTA stays on each SM for an equal share of all key tiles (request_schedule.cuh). The producer warp
+// walks through it, a block at a time, and issues all copies: the fewest steps from the start of a launch
+// to its first keys. Q and q_scale of the next block are fetched while the math warpgroups are still at
+// the one before.
 #include "sm90/paged_plan.cuh"
 #include "common/arguments.cuh"
 #include "common/mbarrier.cuh"
@@ -30,22 +31,23 @@ constexpr int TILE_BOXES = TILE_KEYS / BOX_KEYS;
 constexpr int SCALE_BOX = BOX_KEYS < 32 ? 32 : BOX_KEYS;  // floats: TMA writes to multiples of 128 bytes
 constexpr int SCALE_STAGE_BYTES = 4 * TILE_BOXES * SCALE_BOX;
 constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
-constexpr int TMA_WARP = MATH_WARPS;
-constexpr int SCHEDULER_WARP = MATH_WARPS + 1;
-constexpr int WEIGHTS_WARP = MATH_WARPS + 2;
+constexpr int NUM_WARPS = NUM_THREADS / 32;
+constexpr int PRODUCER_WARP = MATH_WARPS;
+constexpr int WEIGHTS_WARP = MATH_WARPS + 1;
+constexpr int FILL_WARP = MATH_WARPS + 2;
 static_assert(KEY_STAGES % MATH_WARPGROUPS == 0, "a stage belongs to one warpgroup");
 
-// What the math warps need of a block besides Q, double-buffered like it. Work and ends are the scheduler's.
+// What the math warps need of a block besides Q, double-buffered like it.
 struct Block {
-  Work work;
+  Work work;                   // the producer's, the rest is the weights warp's
   int ends[TOKENS_PER_BLOCK];  // of the keys that each token sees; 0 for tokens past the last
   alignas(16) float weights[TOKENS_PER_BLOCK * WEIGHT_STRIDE];
 };
 static_assert(2 * sizeof(Block) <= UNITS_OFFSET - BLOCKS_OFFSET, "the plan reserves two blocks");
 
 // Groups of columns that a block's tokens fill.
-__device__ __forceinline__ int column_groups(const Work& work) {
-  return (work.num_tokens + TOKENS_PER_GROUP - 1) / TOKENS_PER_GROUP;
+__device__ __forceinline__ int column_groups(int num_tokens) {
+  return (num_tokens + TOKENS_PER_GROUP - 1) / TOKENS_PER_GROUP;
 }
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
@@ -60,18 +62,16 @@ KERNEL_NAME(
   u32* const tiles_of_unit = reinterpret_cast<u32*>(shared + UNITS_OFFSET);
   const u32 key_full = shared_address(shared + BARRIERS_OFFSET);  // [KEY_STAGES]: TMA has written the stage
   const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: its warpgroup is done with it
-  const u32 work_full = key_empty + 8 * KEY_STAGES;               // [2]: work and ends are written
-  const u32 weights_full = work_full + 16;                        // [2]: weights are written
+  const u32 work_full = key_empty + 8 * KEY_STAGES;               // [2]: work is written
+  const u32 weights_full = work_full + 16;                        // [2]: ends and weights are written
   const u32 q_full = weights_full + 16;                           // [2]: Q has landed
   const u32 block_empty = q_full + 16;                            // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
-  if (warp == TMA_WARP) {
+  if (threadIdx.x == 32 * FILL_WARP) {  // of a warp that has nothing else to do in small launches
     prefetch_tensor_map(q_map);
     prefetch_tensor_map(k_map);
     prefetch_tensor_map(k_scale_map);
-  }
-  if (threadIdx.x == NUM_THREADS - 32) {  // of the warp with the least to count
 #pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);
@@ -82,105 +82,94 @@ KERNEL_NAME(
       mbarrier_init(work_full + 8 * stage, 1);
       mbarrier_init(weights_full + 8 * stage, 1);
       mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
+      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 1);
     }
     mbarrier_init_fence();
   }
-  count_tiles(tiles_of_unit, warp, args);
+  count_tiles(tiles_of_unit, (warp + NUM_WARPS - PRODUCER_WARP) % NUM_WARPS, args);  // the producer first: it has to know
   __syncthreads();
 
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
     const int lane = lane_index();
-    if (warp == TMA_WARP) {
+    if (warp == PRODUCER_WARP) {
       constexpr int TILES_OF_WARP = 32 / TILE_BOXES;  // whose boxes the lanes look up together
+      TileShare share = tile_share(tiles_of_unit, num_blocks(args));
       RingCursor ring, block;
 #pragma unroll 1
-      while (true) {
-        mbarrier_wait(work_full + 8 * block.stage, block.parity);
-        const Work work = blocks[block.stage].work;
-        __syncwarp();
-        if (lane == 0) mbarrier_arrive(block_empty + 8 * block.stage);
-        if (work.num_tiles == 0) break;
-        if (lane == 0) {
-          const u32 q_barrier = q_full + 8 * block.stage;
-          const int groups = column_groups(work);
-          mbarrier_arrive_expect_bytes(q_barrier, groups * GROUP_BYTES);
-#pragma unroll 1
-          for (int group = 0; group < groups; ++group) {
-            tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0, 0,
-                        work.first_token + group * TOKENS_PER_GROUP);
-          }
-        }
-        const int* const pages = args.pages.block_table + work.request * args.pages.block_table_stride;
-        const int* const scale_pages = args.pages.k_scale_table + work.request * args.pages.k_scale_table_stride;
-#pragma unroll 1
-        for (int first = 0; first < work.num_tiles; first += TILES_OF_WARP) {
-          // Of the lane's box. Entries past the last visible key are not read; what TMA finds there are zeros.
-          const int box_key = (work.first_tile + first) * TILE_KEYS + lane * BOX_KEYS;
-          int page = args.pages.num_pages;
-          int scale_page = args.pages.num_k_scale_pages;
-          if (box_key < work.end) {
-            page = pages[box_key / PAGE_SIZE];
-            scale_page = scale_pages[box_key / PAGE_SIZE];
-          }
-          const int tiles = min(TILES_OF_WARP, work.num_tiles - first);
-#pragma unroll 1
-          for (int i = 0; i < tiles; ++i) {
-            int pages_of_tile[TILE_BOXES], scale_pages_of_tile[TILE_BOXES];
-#pragma unroll
-            for (int box = 0; box < TILE_BOXES; ++box) {
-              pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
-              scale_pages_of_tile[box] = __shfl_sync(0xffffffff, scale_page, i * TILE_BOXES + box);
-            }
-            const int row = (work.first_tile + first + i) * TILE_KEYS % PAGE_SIZE;
-            mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
-            if (lane == 0) {
-              const u32 full = key_full + 8 * ring.stage;
-              const u32 keys = key_ring + ring.stage * TILE_BYTES;
-              const u32 scales = shared_address(scale_ring) + ring.stage * SCALE_STAGE_BYTES;
-              mbarrier_arrive_expect_bytes(full, TILE_BYTES + 4 * TILE_KEYS);
-#pragma unroll
-              for (int box = 0; box < TILE_BOXES; ++box) {
-                tma_load_3d(keys + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
-                tma_load_2d(scales + 4 * box * SCALE_BOX, k_scale_map, full, row, scale_pages_of_tile[box]);
-              }
-            }
-            ring.advance(KEY_STAGES);
-          }
-        }
-        block.advance(2);
-      }
-    } else if (warp == SCHEDULER_WARP) {
-      const int last_block = num_blocks(args);
-      TileShare share = tile_share(tiles_of_unit, last_block);
-      RingCursor block;
-#pragma unroll 1
-      for (int first = share.first_block; share.position < share.end; first += 32) {
-        const RequestBlock mine = request_block(first + lane, args);
+      for (int first_block = share.first_block; share.position < share.end; first_block += 32) {
+        const RequestBlock mine = request_block(first_block + lane, args);
 #pragma unroll 1
         for (int owner = 0; owner < 32; ++owner) {
-          const TileRun run = take_share(share, __shfl_sync(0xffffffff, mine.end, owner));
+          const int end = __shfl_sync(0xffffffff, mine.end, owner);
+          const TileRun run = take_share(share, end);
           if (run.num_tiles == 0) continue;
+          const int request = __shfl_sync(0xffffffff, mine.request, owner);
           const int first_token = __shfl_sync(0xffffffff, mine.first_token, owner);
           const int num_tokens = __shfl_sync(0xffffffff, mine.num_tokens, owner);
-          mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-          Block& next = blocks[block.stage];
+          const int* const pages = args.pages.block_table + request * args.pages.block_table_stride;
+          const int* const scale_pages = args.pages.k_scale_table + request * args.pages.k_scale_table_stride;
 #pragma unroll 1
-          for (int i = lane; i < TOKENS_PER_BLOCK; i += 32) {
-            next.ends[i] = i < num_tokens ? visible_range(first_token + i, args).end : 0;
+          for (int first = 0; first < run.num_tiles; first += TILES_OF_WARP) {
+            // Of the lane's box. Entries past the last visible key are not read; what TMA finds there are zeros.
+            const int box_key = (run.first_tile + first) * TILE_KEYS + lane * BOX_KEYS;
+            int page = args.pages.num_pages;
+            int scale_page = args.pages.num_k_scale_pages;
+            if (box_key < end) {
+              page = pages[box_key / PAGE_SIZE];
+              scale_page = scale_pages[box_key / PAGE_SIZE];
+            }
+            if (first == 0) {  // while the pages are looked up
+              mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+              if (lane == 0) {
+                blocks[block.stage].work = {first_token, num_tokens, run.first_tile, run.num_tiles};
+                mbarrier_arrive(work_full + 8 * block.stage);
+                const u32 q_barrier = q_full + 8 * block.stage;
+                const int groups = column_groups(num_tokens);
+                mbarrier_arrive_expect_bytes(q_barrier, groups * GROUP_BYTES);
+#pragma unroll 1
+                for (int group = 0; group < groups; ++group) {
+                  tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0, 0,
+                              first_token + group * TOKENS_PER_GROUP);
+                }
+              }
+              __syncwarp();
+              block.advance(2);
+            }
+            const int tiles = min(TILES_OF_WARP, run.num_tiles - first);
+#pragma unroll 1
+            for (int i = 0; i < tiles; ++i) {
+              int pages_of_tile[TILE_BOXES], scale_pages_of_tile[TILE_BOXES];
+#pragma unroll
+              for (int box = 0; box < TILE_BOXES; ++box) {
+                pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
+                scale_pages_of_tile[box] = __shfl_sync(0xffffffff, scale_page, i * TILE_BOXES + box);
+              }
+              const int row = (run.first_tile + first + i) * TILE_KEYS % PAGE_SIZE;
+              mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
+              if (lane == 0) {
+                const u32 full = key_full + 8 * ring.stage;
+                const u32 keys = key_ring + ring.stage * TILE_BYTES;
+                const u32 scales = shared_address(scale_ring) + ring.stage * SCALE_STAGE_BYTES;
+                // Scales were read through the generic proxy and are refilled through the asynchronous one:
+                // without this fence TMA may overtake the read. Here, because in the math warps it would wait
+                // for their stores as well.
+                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+                mbarrier_arrive_expect_bytes(full, TILE_BYTES + 4 * TILE_KEYS);
+#pragma unroll
+                for (int box = 0; box < TILE_BOXES; ++box) {
+                  tma_load_3d(keys + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
+                  tma_load_2d(scales + 4 * box * SCALE_BOX, k_scale_map, full, row, scale_pages_of_tile[box]);
+                }
+              }
+              ring.advance(KEY_STAGES);
+            }
           }
-          if (lane == owner) {
-            next.work = {first_token, num_tokens, run.first_tile, run.num_tiles, mine.request, mine.end, {0, 0}};
-          }
-          __syncwarp();
-          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-          block.advance(2);
         }
       }
       mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
       if (lane == 0) {
-        blocks[block.stage].work = {0, 0, 0, 0, 0, 0, {0, 0}};
+        blocks[block.stage].work = {0, 0, 0, 0};
         mbarrier_arrive(work_full + 8 * block.stage);
       }
     } else if (warp == WEIGHTS_WARP) {
@@ -190,8 +179,13 @@ KERNEL_NAME(
         mbarrier_wait(work_full + 8 * block.stage, block.parity);
         const Work work = blocks[block.stage].work;
         if (work.num_tiles == 0) break;
+        const int staged_tokens = column_groups(work.num_tokens) * TOKENS_PER_GROUP;
+#pragma unroll 1
+        for (int i = lane; i < staged_tokens; i += 32) {
+          blocks[block.stage].ends[i] = i < work.num_tokens ? visible_range(work.first_token + i, args).end : 0;
+        }
         // Zero for padding heads and for tokens past the last of a group.
-        const int staged_heads = column_groups(work) * TOKENS_PER_GROUP * PADDED_HEADS;
+        const int staged_heads = staged_tokens * PADDED_HEADS;
 #pragma unroll 4  // loads in flight
         for (int i = lane; i < staged_heads; i += 32) {
           const int token = i / PADDED_HEADS;
@@ -210,8 +204,7 @@ KERNEL_NAME(
     }
 #if FILL_NEGATIVE_INFINITY
     else {
-      // The last warp, which has nothing else to do.
-      fill_rows_of_grid(blockIdx.x, gridDim.x, args);
+      fill_rows_of_grid(2 * blockIdx.x + warp - FILL_WARP, 2 * gridDim.x, args);
     }
 #endif
     return;
@@ -233,7 +226,7 @@ KERNEL_NAME(
     if (work.num_tiles == 0) break;
     mbarrier_wait(weights_full + 8 * block.stage, block.parity);
     mbarrier_wait(q_full + 8 * block.stage, block.parity);
-    const int groups = column_groups(work);
+    const int groups = column_groups(work.num_tokens);
     const u32 q_tile = q_tiles + block.stage * Q_BYTES;
 #pragma unroll 1
     for (; tile < work.num_tiles; tile += MATH_WARPGROUPS) {
@@ -248,9 +241,8 @@ KERNEL_NAME(
         float dot[MMA_N / 2];
         wgmma_fence();
         wgmma_start(dot, key_descriptor, wgmma_descriptor(q_tile + group * GROUP_BYTES));
-        // Scales were read through the generic proxy and are refilled through the asynchronous one: without
-        // this fence TMA may overtake the read.
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        float2 weights[MMA_N / 8];  // of the lane's columns, read under the MMA
+        load_weights(weights, current.weights + group * TOKENS_PER_GROUP * WEIGHT_STRIDE + 2 * quad_lane);
         wgmma_wait<0>(dot);
         if (group + 1 == groups) {
           __syncwarp();
@@ -258,7 +250,6 @@ KERNEL_NAME(
         }
         const int row = quad_lane / 2;
         const float scale = row ? k_scale[1] : k_scale[0];
-        const float* const weights = current.weights + group * TOKENS_PER_GROUP * WEIGHT_STRIDE + 2 * quad_lane;
 #if TOKENS_PER_GROUP == 1
         float part[2];
         fold_token(part, dot, weights);
@@ -271,8 +262,8 @@ KERNEL_NAME(
         for (int pair = 0; pair < TOKENS_PER_GROUP; pair += 2) {
           if (group * TOKENS_PER_GROUP + pair >= work.num_tokens) break;
           float first[2], second[2];
-          fold_token(first, dot + pair * PADDED_HEADS / 2, weights + pair * WEIGHT_STRIDE);
-          fold_token(second, dot + (pair + 1) * PADDED_HEADS / 2, weights + (pair + 1) * WEIGHT_STRIDE);
+          fold_token(first, dot + pair * PADDED_HEADS / 2, weights + pair * PADDED_HEADS / 8);
+          fold_token(second, dot + (pair + 1) * PADDED_HEADS / 2, weights + (pair + 1) * PADDED_HEADS / 8);
           const float score = quad_sum(first, second, row, quad_lane % 2) * scale;
           const int token = group * TOKENS_PER_GROUP + pair + quad_lane % 2;
           if (key + 8 * row < current.ends[token]) {

@@ -26,12 +26,19 @@ __device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, 
       : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(weight.x), "f"(weight.y));
 }
 
-// The lane's part of a token's head sums, of keys r and r+8. dot: of the token's first column. weights:
-// of the token's head 2q.
-__device__ __forceinline__ void fold_token(float (&part)[2], const float* dot, const float* weights) {
+// The weights of all columns of a lane. staged: of head 2q of the first token.
+__device__ __forceinline__ void load_weights(float2 (&weights)[MMA_N / 8], const float* staged) {
+#pragma unroll
+  for (int i = 0; i < MMA_N / 8; ++i) {
+    weights[i] = *reinterpret_cast<const float2*>(staged + i / (PADDED_HEADS / 8) * WEIGHT_STRIDE + i % (PADDED_HEADS / 8) * 8);
+  }
+}
+
+// The lane's part of a token's head sums, of keys r and r+8. dot, weights: of the token's first columns.
+__device__ __forceinline__ void fold_token(float (&part)[2], const float* dot, const float2* weights) {
   float sum[2][2] = {};
 #pragma unroll
-  for (int j = 0; j < PADDED_HEADS / 8; ++j) fold_four(sum, dot + 4 * j, *reinterpret_cast<const float2*>(weights + 8 * j));
+  for (int j = 0; j < PADDED_HEADS / 8; ++j) fold_four(sum, dot + 4 * j, weights[j]);
   part[0] = sum[0][0] + sum[0][1];
   part[1] = sum[1][0] + sum[1][1];
 }

@@ -11,6 +11,10 @@ Data:   exact       small integers, on which every arch is exact: |sum of produc
         nan         normal, with a NaN in q, k, q_scale and k_scale
 Masks:  full, ragged_causal, ragged, ranges (empty rows, ends past the keys, starts that are no
         multiple of 4), one_key, one_token
+
+--paged writes keys in pages instead, of 16 to 256 keys in random order, with NaN in every byte and -1 in
+every table entry that no token may look at. Masks: context (1 to 8 tokens a request), context_rows,
+ragged, ragged_causal; lengths of 0, below 0, past the table, and whole pages among them.
 """
 import argparse
 import pathlib
@@ -88,13 +92,82 @@ def make_mask(mask, tokens, keys, generator):
     return {}, {}
 
 
+def paged_case(kind, mask, heads, depth, page, next_n, separate, generator):
+    """Tensors and metadata of a batch of requests with keys in pages."""
+    width = 5 if page >= 128 else 700 // page
+    room = width * page
+    lens = [0, 1, page, room, room - 3, room // 3, -4, room + 77]
+    requests = len(lens)
+    held = [min(max(n, 0), room) for n in lens]
+    tokens = requests * next_n if mask.startswith("context") else 75
+    data = make_data(kind, tokens, sum(held), heads, depth, generator)
+    keys, scales = data.pop("k").view(torch.uint8), data.pop("k_scale")
+
+    used = sum((n + page - 1) // page for n in held)
+    pool_size = used + 2
+    stride = page * depth + (0 if separate else 4 * page) + 16 * int(torch.randint(0, 3, (1,), generator=generator))
+    pool = torch.full((pool_size, stride), 0xFF, dtype=torch.uint8)
+    table = torch.full((requests, width), -1, dtype=torch.int32)
+    scale_pool = torch.full((pool_size, 4 * page), 0xFF, dtype=torch.uint8)
+    scale_table = torch.full((requests, width), -1, dtype=torch.int32)
+    order = torch.randperm(pool_size, generator=generator)
+    scale_order = torch.randperm(pool_size, generator=generator)
+    taken = key = 0
+    for request, length in enumerate(held):
+        for begin in range(0, length, page):
+            rows = min(page, length - begin)
+            at, scale_at = int(order[taken]), int(scale_order[taken])
+            table[request, begin // page], scale_table[request, begin // page] = at, scale_at
+            pool[at, :rows * depth] = keys[key:key + rows].reshape(-1)
+            scale_bytes = scales[key:key + rows].contiguous().view(torch.uint8)
+            if separate:
+                scale_pool[scale_at, :4 * rows] = scale_bytes
+            else:
+                pool[at, page * depth:page * depth + 4 * rows] = scale_bytes
+            taken, key = taken + 1, key + rows
+
+    data.update({"kv_pages": pool, "block_table": table, "context_lens": int32(lens)})
+    metadata = {"page_size": str(page)}
+    if separate:
+        data.update({"k_scale_pages": scale_pool.view(torch.float32), "k_scale_table": scale_table})
+    if mask == "context_rows":
+        ends = [n if n <= 0 else n - int(torch.randint(0, min(n, room) + 3, (1,), generator=generator)) for n in lens for _ in range(next_n)]
+        data["context_lens"] = int32(ends).view(requests, next_n)
+    if mask.startswith("ragged"):
+        data["query_offsets"] = int32([0, 3, 3, 20, 41, 42, 60, 70, tokens - 2])
+        metadata["causal"] = "true" if mask == "ragged_causal" else "false"
+    return data, metadata
+
+
+def write_paged_cases(folder, generator):
+    cases = []
+    for heads in HEADS:
+        for page in (16, 32, 64, 128, 256):
+            for i, mask in enumerate(("context", "context_rows", "ragged", "ragged_causal")):
+                turn = len(cases)
+                depth = DEPTHS[turn % 3] if heads != 64 else 128
+                next_n = 1 + turn % 8 if mask.startswith("context") else 1
+                for kind in ("exact", "full_range"):
+                    cases.append((heads, depth, page, mask, next_n, (turn + i) % 2 == 1, kind))
+    for heads, depth, page, mask, next_n, separate, kind in cases:
+        tensors, metadata = paged_case(kind, mask, heads, depth, page, next_n, separate, generator)
+        metadata["exact"] = "true" if kind == "exact" else "false"
+        name = f"heads{heads:03}_depth{depth:03}_page{page:03}_{mask}_n{next_n}_{'own' if separate else 'fused'}_{kind}.safetensors"
+        save_file({key: value.contiguous() for key, value in tensors.items()}, folder / name, metadata=metadata)
+    return len(cases)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--paged", action="store_true")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     generator = torch.Generator().manual_seed(arguments.seed)
+    if arguments.paged:
+        print(f"{write_paged_cases(arguments.folder, generator)} cases in {arguments.folder}")
+        return
 
     cases = [
         (heads, depth, mask, kind)
