@@ -8,7 +8,6 @@
 namespace mlaindex {
 namespace {
 
-constexpr int math_warps = 16;  // four warpgroups, each at a tile of its own
 constexpr int producer_registers = 32;
 
 // Of a block that the producer of sm90/paged.cu hands on: work, ends, q_scale.
@@ -23,7 +22,17 @@ int scale_stage_bytes(const Plan& plan, int page_size) noexcept {
   return 4 * plan.tile_keys / box_keys * std::max(box_keys, 32);
 }
 
-Plan paged(const Spec& spec, int mma_n, int column_groups, int key_stages) {
+struct Shape {
+  int mma_n;
+  int column_groups;
+  int math_warpgroups;  // each at a tile of its own
+  int key_stages;
+  int ctas_per_sm;
+};
+
+Plan paged(const Spec& spec, const Shape& shape) {
+  const auto& [mma_n, column_groups, math_warpgroups, key_stages, ctas_per_sm] = shape;
+  const int math_warps = 4 * math_warpgroups;
   Plan plan;
   plan.family = "paged";
   plan.template_path = "sm90/paged.cu";
@@ -40,9 +49,9 @@ Plan paged(const Spec& spec, int mma_n, int column_groups, int key_stages) {
   plan.k_scale_by_tma = true;
   plan.persistent = true;
   plan.num_threads = 32 * (math_warps + 4);
-  plan.ctas_per_sm = 1;
-  plan.entry_registers = 96;
-  plan.roles = {{"math: wgmma, fold, store", 0, math_warps, 112},
+  plan.ctas_per_sm = ctas_per_sm;
+  plan.entry_registers = ctas_per_sm == 1 ? 96 : 80;
+  plan.roles = {{"math: wgmma, fold, store", 0, math_warps, ctas_per_sm == 1 ? 112 : 104},
                 {"schedule, TMA producer", math_warps, 1, producer_registers},
                 {"q_scale", math_warps + 1, 1, producer_registers},
                 {"-inf fill", math_warps + 2, 2, producer_registers}};
@@ -61,7 +70,7 @@ Plan paged(const Spec& spec, int mma_n, int column_groups, int key_stages) {
 }  // namespace
 
 Plan sm90_paged(const Spec& spec) {
-  Plan plan = paged(spec, 128, 4, 8);
+  Plan plan = paged(spec, {128, 4, 4, 8, 1});
   plan.name = "paged";
   plan.why =
       "all tokens of a request stay resident, so each of its pages is read once, in place; every CTA gets "
@@ -70,11 +79,30 @@ Plan sm90_paged(const Spec& spec) {
 }
 
 Plan sm90_paged_narrow(const Spec& spec) {
-  Plan plan = paged(spec, 64, 1, 20);
+  Plan plan = paged(spec, {64, 1, 2, 8, 2});
   plan.name = "paged_narrow";
   plan.why =
       "64 columns hold the tokens of a decode step: half the matrix work of 'paged', and a ring deep enough "
       "for the memory's latency";
+  return plan;
+}
+
+Plan sm90_paged_one(const Spec& spec) {
+  Plan plan = paged(spec, {128, 1, 4, 16, 1});
+  plan.name = "paged_one";
+  plan.why = "an experiment with another shape of the tile";
+  return plan;
+}
+Plan sm90_paged_old(const Spec& spec) {
+  Plan plan = paged(spec, {64, 1, 4, 16, 1});
+  plan.name = "paged_old";
+  plan.why = "an experiment with another shape of the tile";
+  return plan;
+}
+Plan sm90_paged_two(const Spec& spec) {
+  Plan plan = paged(spec, {128, 2, 4, 16, 1});
+  plan.name = "paged_two";
+  plan.why = "an experiment with another shape of the tile";
   return plan;
 }
 

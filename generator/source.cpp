@@ -34,6 +34,7 @@ Switches switches_of(const Spec& spec, const Plan& plan) {
           {"ACCUMULATORS", plan.accumulator_stages},
           {"LANE_TOKENS", tokens_per_accumulators(plan) / plan.tokens_per_box},
           {"MMA_N", plan.mma_n},
+          {"COLUMN_GROUPS", plan.column_groups},
           {"HEADS_ARE_EVEN", spec.num_heads % 2 == 0},
           {"DEPTH", spec.depth}};
 }

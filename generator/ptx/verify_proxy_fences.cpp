@@ -24,10 +24,24 @@ bool writes_shared(const Instruction& instruction) {
          is(instruction, "mbarrier", "init");
 }
 
-bool refills(Examination& examination, std::uint32_t load, bool past_fences) {
-  return examination.flow.reachable(load, [&](std::uint32_t node) {
-    return !past_fences && is_proxy_fence(examination.at(node));
-  })[load];
+// Whether the load comes round.
+bool refills(Examination& examination, std::uint32_t load) {
+  return examination.flow.reachable(load, [](std::uint32_t) { return false; })[load];
+}
+
+// Whether it comes round with no fence behind a wait: one that comes round without waiting writes another
+// stage of the ring, and a fence before the wait orders nothing that the wait makes known.
+bool refills_unfenced(Examination& examination, std::uint32_t load) {
+  const auto is_fence = [&](std::uint32_t node) { return is_proxy_fence(examination.at(node)); };
+  const std::vector<bool> after = examination.flow.reachable(load, [](std::uint32_t) { return false; });
+  bool waits = false;
+  for (std::uint32_t node = 0; node < examination.size(); ++node) {
+    if (!after[node] || !is_barrier_wait(examination.at(node))) continue;
+    if (!examination.flow.reachable(node, [](std::uint32_t) { return false; })[load]) continue;
+    waits = true;
+    if (examination.flow.reachable(node, is_fence)[load]) return true;
+  }
+  return !waits && examination.flow.reachable(load, is_fence)[load];
 }
 
 // The bytes that the closest expect_tx before the load announces: what the whole stage takes.
@@ -76,7 +90,7 @@ std::vector<Slot> refilled_slots(Examination& examination) {
     const auto begin = address ? examination.values.anchor(*address) : std::nullopt;
     if (!begin) continue;
     written.push_back(*begin);
-    if (tma && refills(examination, i, true))
+    if (tma && refills(examination, i))
       slots.push_back({i, *begin, announced_bytes(examination, i), barrier_before(examination, i)});
   }
   // A slot ends at the latest where the next thing begins that TMA or the threads write.
@@ -103,7 +117,7 @@ void check_proxy_fences(Examination& examination) {
     const auto anchor = address ? examination.values.anchor(*address) : std::nullopt;
     if (!anchor) continue;
     for (const Slot& slot : slots) {
-      if (!reads(*anchor, slot) || !refills(examination, slot.load, false)) continue;
+      if (!reads(*anchor, slot) || !refills_unfenced(examination, slot.load)) continue;
       if (!released_unfenced(examination, i, slot)) continue;
       examination.report("proxy_fence", instruction,
                          "reads what TMA refills in line " +

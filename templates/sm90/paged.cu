@@ -2,8 +2,9 @@
 //
 // S^T = K Q^T: a tile of 64 keys is the M side, MMA_N (token, head) columns are the N side of an MMA. Q
 // of a block, up to TOKENS_PER_BLOCK tokens of one request, stays in shared memory while its keys and
-// their scales stream through a TMA ring, page by page, in place. Each math warpgroup takes every
-// MATH_WARPGROUPS-th tile, for all columns of the block: a page is read once, whatever the tokens.
+// their scales stream through a TMA ring, page by page, in place: a page is read once, whatever the tokens.
+// A math warpgroup keeps to one group of MMA_N columns and its weights; where a block has fewer groups
+// than there are warpgroups, those of a group take turns with the tiles.
 //
 // One CTA stays on each SM for an equal share of all key tiles (request_schedule.cuh). The producer warp
 // walks through it, a block at a time, and issues all copies: the fewest steps from the start of a launch
@@ -35,7 +36,8 @@ constexpr int NUM_WARPS = NUM_THREADS / 32;
 constexpr int PRODUCER_WARP = MATH_WARPS;
 constexpr int WEIGHTS_WARP = MATH_WARPS + 1;
 constexpr int FILL_WARP = MATH_WARPS + 2;
-static_assert(KEY_STAGES % MATH_WARPGROUPS == 0, "a stage belongs to one warpgroup");
+static_assert((KEY_STAGES & (KEY_STAGES - 1)) == 0, "a stage is a few bits of a tile's number");
+constexpr int REFILLS = 4;  // stages that one fence is for
 
 // What the math warps need of a block besides Q, double-buffered like it.
 struct Block {
@@ -50,6 +52,15 @@ __device__ __forceinline__ int column_groups(int num_tokens) {
   return (num_tokens + TOKENS_PER_GROUP - 1) / TOKENS_PER_GROUP;
 }
 
+// Tiles go round among this many warpgroups: those that have the same group of columns.
+__device__ __forceinline__ int warpgroups_of_group(int groups) {
+#if COLUMN_GROUPS == 1
+  return MATH_WARPGROUPS;
+#else
+  return groups == 1 ? MATH_WARPGROUPS : groups == 2 ? MATH_WARPGROUPS / 2 : MATH_WARPGROUPS / 4;
+#endif
+}
+
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
 KERNEL_NAME(
     const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
@@ -61,7 +72,7 @@ KERNEL_NAME(
   Block* const blocks = reinterpret_cast<Block*>(shared + BLOCKS_OFFSET);
   u32* const tiles_of_unit = reinterpret_cast<u32*>(shared + UNITS_OFFSET);
   const u32 key_full = shared_address(shared + BARRIERS_OFFSET);  // [KEY_STAGES]: TMA has written the stage
-  const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: its warpgroup is done with it
+  const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: all math warps are done with it
   const u32 work_full = key_empty + 8 * KEY_STAGES;               // [2]: work is written
   const u32 weights_full = work_full + 16;                        // [2]: ends and weights are written
   const u32 q_full = weights_full + 16;                           // [2]: Q has landed
@@ -75,7 +86,7 @@ KERNEL_NAME(
 #pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);
-      mbarrier_init(key_empty + 8 * stage, 4);
+      mbarrier_init(key_empty + 8 * stage, MATH_WARPS);
     }
 #pragma unroll 1
     for (int stage = 0; stage < 2; ++stage) {
@@ -95,7 +106,8 @@ KERNEL_NAME(
     if (warp == PRODUCER_WARP) {
       constexpr int TILES_OF_WARP = 32 / TILE_BOXES;  // whose boxes the lanes look up together
       TileShare share = tile_share(tiles_of_unit, num_blocks(args));
-      RingCursor ring, block;
+      RingCursor block;
+      u32 position = 0;  // number of the next tile, counted over all blocks
 #pragma unroll 1
       for (int first_block = share.first_block; share.position < share.end; first_block += 32) {
         const RequestBlock mine = request_block(first_block + lane, args);
@@ -138,31 +150,38 @@ KERNEL_NAME(
             }
             const int tiles = min(TILES_OF_WARP, run.num_tiles - first);
 #pragma unroll 1
-            for (int i = 0; i < tiles; ++i) {
-              int pages_of_tile[TILE_BOXES], scale_pages_of_tile[TILE_BOXES];
-#pragma unroll
-              for (int box = 0; box < TILE_BOXES; ++box) {
-                pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
-                scale_pages_of_tile[box] = __shfl_sync(0xffffffff, scale_page, i * TILE_BOXES + box);
+            for (int refill = 0; refill < tiles; refill += REFILLS) {
+              const int last = min(refill + REFILLS, tiles);
+#pragma unroll 1
+              for (int i = refill; i < last; ++i) {
+                const u32 number = position + i - refill;
+                mbarrier_wait(key_empty + 8 * (number % KEY_STAGES), number / KEY_STAGES + 1 & 1);
               }
-              const int row = (run.first_tile + first + i) * TILE_KEYS % PAGE_SIZE;
-              mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
-              if (lane == 0) {
-                const u32 full = key_full + 8 * ring.stage;
-                const u32 keys = key_ring + ring.stage * TILE_BYTES;
-                const u32 scales = shared_address(scale_ring) + ring.stage * SCALE_STAGE_BYTES;
-                // Scales were read through the generic proxy and are refilled through the asynchronous one:
-                // without this fence TMA may overtake the read. Here, because in the math warps it would wait
-                // for their stores as well.
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-                mbarrier_arrive_expect_bytes(full, TILE_BYTES + 4 * TILE_KEYS);
+              // Scales were read through the generic proxy and are refilled through the asynchronous one:
+              // without this fence TMA may overtake the read. In the math warps it would wait for their stores.
+              asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#pragma unroll 1
+              for (int i = refill; i < last; ++i, ++position) {
+                int pages_of_tile[TILE_BOXES], scale_pages_of_tile[TILE_BOXES];
 #pragma unroll
                 for (int box = 0; box < TILE_BOXES; ++box) {
-                  tma_load_3d(keys + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
-                  tma_load_2d(scales + 4 * box * SCALE_BOX, k_scale_map, full, row, scale_pages_of_tile[box]);
+                  pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
+                  scale_pages_of_tile[box] = __shfl_sync(0xffffffff, scale_page, i * TILE_BOXES + box);
+                }
+                if (lane == 0) {
+                  const u32 stage = position % KEY_STAGES;
+                  const int row = (run.first_tile + first + i) * TILE_KEYS % PAGE_SIZE;
+                  const u32 full = key_full + 8 * stage;
+                  const u32 keys = key_ring + stage * TILE_BYTES;
+                  const u32 scales = shared_address(scale_ring) + stage * SCALE_STAGE_BYTES;
+                  mbarrier_arrive_expect_bytes(full, TILE_BYTES + 4 * TILE_KEYS);
+#pragma unroll
+                  for (int box = 0; box < TILE_BOXES; ++box) {
+                    tma_load_3d(keys + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
+                    tma_load_2d(scales + 4 * box * SCALE_BOX, k_scale_map, full, row, scale_pages_of_tile[box]);
+                  }
                 }
               }
-              ring.advance(KEY_STAGES);
             }
           }
         }
@@ -213,72 +232,66 @@ KERNEL_NAME(
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
   const int lane = lane_index();
   const int quad_lane = lane % 4;
+  const int row = quad_lane / 2;                    // the lane finishes scores of its key 8 * row
   const int warp_key = 16 * (warp % 4) + lane / 4;  // the lane's first key in a tile; the other is 8 further
-  int tile = warp / 4;                              // the warpgroup's next one, counted from the block's first
   RingCursor block;
-  RingCursor ring;
-  ring.stage = warp / 4;
+  u32 position = 0;  // number of the block's first tile, counted over all blocks
 #pragma unroll 1
   while (true) {
     mbarrier_wait(work_full + 8 * block.stage, block.parity);
     const Block& current = blocks[block.stage];
     const Work work = current.work;
     if (work.num_tiles == 0) break;
+    const int turns = warpgroups_of_group(column_groups(work.num_tokens));
+    const int group = warp / 4 / turns;
+    const int first_token = group * TOKENS_PER_GROUP;  // of the group, in the block
     mbarrier_wait(weights_full + 8 * block.stage, block.parity);
+    const bool idle = first_token >= work.num_tokens;  // of three groups the fourth warpgroup has none
+    float2 weights[MMA_N / 8];
+    if (!idle) load_weights(weights, current.weights + first_token * WEIGHT_STRIDE + 2 * quad_lane);
+    const u64 q_descriptor = wgmma_descriptor(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES);
     mbarrier_wait(q_full + 8 * block.stage, block.parity);
-    const int groups = column_groups(work.num_tokens);
-    const u32 q_tile = q_tiles + block.stage * Q_BYTES;
 #pragma unroll 1
-    for (; tile < work.num_tiles; tile += MATH_WARPGROUPS) {
-      const int key = (work.first_tile + tile) * TILE_KEYS + warp_key;
-      mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
-      const float* const scales = scale_ring + ring.stage * (SCALE_STAGE_BYTES / 4) + warp_key / BOX_KEYS * SCALE_BOX + warp_key % BOX_KEYS;
-      const float k_scale[2] = {scales[0], scales[8]};
-      const u64 key_descriptor = wgmma_descriptor(key_ring + ring.stage * TILE_BYTES);
-      int group = 0;
-#pragma unroll 1
-      do {
-        float dot[MMA_N / 2];
-        wgmma_fence();
-        wgmma_start(dot, key_descriptor, wgmma_descriptor(q_tile + group * GROUP_BYTES));
-        float2 weights[MMA_N / 8];  // of the lane's columns, read under the MMA
-        load_weights(weights, current.weights + group * TOKENS_PER_GROUP * WEIGHT_STRIDE + 2 * quad_lane);
-        wgmma_wait<0>(dot);
-        if (group + 1 == groups) {
-          __syncwarp();
-          if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
-        }
-        const int row = quad_lane / 2;
-        const float scale = row ? k_scale[1] : k_scale[0];
+    for (int tile = warp / 4 % turns; tile < work.num_tiles; tile += turns) {
+      const u32 stage = (position + tile) % KEY_STAGES;
+      mbarrier_wait(key_full + 8 * stage, (position + tile) / KEY_STAGES & 1);
+      if (idle) {
+        __syncwarp();
+        if (lane == 0) mbarrier_arrive(key_empty + 8 * stage);
+        continue;
+      }
+      const float* const scales = scale_ring + stage * (SCALE_STAGE_BYTES / 4);
+      const int tile_key = warp_key + 8 * row;  // whose scores the lane finishes
+      const float k_scale = scales[tile_key / BOX_KEYS * SCALE_BOX + tile_key % BOX_KEYS];
+      float dot[MMA_N / 2];
+      wgmma_fence();
+      wgmma_start(dot, wgmma_descriptor(key_ring + stage * TILE_BYTES), q_descriptor);
+      wgmma_wait<0>(dot);
+      if (lane == 0) mbarrier_arrive_counted(key_empty + 8 * stage, turns);
+      const int key = (work.first_tile + tile) * TILE_KEYS + tile_key;
 #if TOKENS_PER_GROUP == 1
-        float part[2];
-        fold_token(part, dot, weights);
-        const float score = quad_sum(part, row) * scale;
-        if (quad_lane % 2 == 0 && key + 8 * row < current.ends[group]) {
-          args.scores[(work.first_token + group) * args.row_stride + key + 8 * row] = to_score(score);
-        }
+      float part[2];
+      fold_token(part, dot, weights);
+      const float score = quad_sum(part, row) * k_scale;
+      if (quad_lane % 2 == 0 && key < current.ends[first_token]) {
+        args.scores[(work.first_token + first_token) * args.row_stride + key] = to_score(score);
+      }
 #else
 #pragma unroll
-        for (int pair = 0; pair < TOKENS_PER_GROUP; pair += 2) {
-          if (group * TOKENS_PER_GROUP + pair >= work.num_tokens) break;
-          float first[2], second[2];
-          fold_token(first, dot + pair * PADDED_HEADS / 2, weights + pair * PADDED_HEADS / 8);
-          fold_token(second, dot + (pair + 1) * PADDED_HEADS / 2, weights + (pair + 1) * PADDED_HEADS / 8);
-          const float score = quad_sum(first, second, row, quad_lane % 2) * scale;
-          const int token = group * TOKENS_PER_GROUP + pair + quad_lane % 2;
-          if (key + 8 * row < current.ends[token]) {
-            args.scores[(work.first_token + token) * args.row_stride + key + 8 * row] = to_score(score);
-          }
+      for (int pair = 0; pair < TOKENS_PER_GROUP; pair += 2) {
+        if (first_token + pair >= work.num_tokens) break;
+        float first[2], second[2];
+        fold_token(first, dot + pair * PADDED_HEADS / 2, weights + pair * PADDED_HEADS / 8);
+        fold_token(second, dot + (pair + 1) * PADDED_HEADS / 2, weights + (pair + 1) * PADDED_HEADS / 8);
+        const float score = quad_sum(first, second, row, quad_lane % 2) * k_scale;
+        const int token = first_token + pair + quad_lane % 2;
+        if (key < current.ends[token]) {
+          args.scores[(work.first_token + token) * args.row_stride + key] = to_score(score);
         }
-#endif
-      } while (++group < groups);
-      ring.stage += MATH_WARPGROUPS;
-      if (ring.stage >= KEY_STAGES) {
-        ring.stage -= KEY_STAGES;
-        ring.parity ^= 1;
       }
+#endif
     }
-    tile -= work.num_tiles;
+    position += work.num_tiles;
     __syncwarp();
     if (lane == 0) mbarrier_arrive(block_empty + 8 * block.stage);
     block.advance(2);

@@ -12,11 +12,11 @@
 #define K_SCALE_BY_TMA 1
 #define TOKENS_PER_GROUP 2
 #define MMA_N 128
+#define COLUMN_GROUPS 4
 #define DEPTH 128
 
 constexpr int NUM_HEADS = 64;
 constexpr int PADDED_HEADS = 64;
-constexpr int COLUMN_GROUPS = 4;
 constexpr int TOKENS_PER_BLOCK = 8;
 constexpr int TILE_KEYS = 64;
 constexpr int PAGE_SIZE = 64;
