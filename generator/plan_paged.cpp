@@ -10,11 +10,8 @@ namespace {
 
 constexpr int producer_registers = 32;
 
-// Of a block that the producer of sm90/paged.cu hands on: work, ends, q_scale.
-int block_bytes(const Plan& plan) noexcept {
-  const int ends = (plan.tokens_per_block * 4 + 15) / 16 * 16;
-  return 16 + ends + 4 * plan.tokens_per_block * (plan.padded_heads + 8);
-}
+// Of a block that the producer of sm90/paged.cu hands on: work and q_scale.
+int block_bytes(const Plan& plan) noexcept { return 32 + 4 * plan.tokens_per_block * (plan.padded_heads + 8); }
 
 // Of one stage: a copy for every page of the tile, each to a multiple of 128 bytes.
 int scale_stage_bytes(const Plan& plan, int page_size) noexcept {
@@ -60,7 +57,7 @@ Plan paged(const Spec& spec, const Shape& shape) {
   append_keys(plan, spec);
   append(plan, "k_scale", key_stages * scale_stage_bytes(plan, spec.page_size), 128,
          fmt::format("{} stages of {} f32", key_stages, plan.tile_keys));
-  append(plan, "blocks", 2 * block_bytes(plan), 16, "2 token blocks: their key tiles, visible ends and q_scale");
+  append(plan, "blocks", 2 * block_bytes(plan), 16, "2 token blocks: their key tiles and q_scale");
   append(plan, "units", 4 * 256, 16, "key tiles of 256 runs of blocks");
   append(plan, "barriers", (2 * key_stages + 8) * barrier_bytes, 8,
          "key full and empty; of each block: work, weights and Q full, empty");
@@ -96,6 +93,12 @@ Plan sm90_paged_one(const Spec& spec) {
 Plan sm90_paged_old(const Spec& spec) {
   Plan plan = paged(spec, {64, 1, 4, 16, 1});
   plan.name = "paged_old";
+  plan.why = "an experiment with another shape of the tile";
+  return plan;
+}
+Plan sm90_paged_pair(const Spec& spec) {
+  Plan plan = paged(spec, {64, 2, 2, 8, 2});
+  plan.name = "paged_pair";
   plan.why = "an experiment with another shape of the tile";
   return plan;
 }

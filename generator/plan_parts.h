@@ -21,6 +21,7 @@ Plan sm90_paged(const Spec& spec);
 Plan sm90_paged_narrow(const Spec& spec);
 Plan sm90_paged_one(const Spec& spec);
 Plan sm90_paged_old(const Spec& spec);
+Plan sm90_paged_pair(const Spec& spec);
 Plan sm90_paged_two(const Spec& spec);
 
 }  // namespace mlaindex

@@ -17,10 +17,12 @@ struct alignas(16) Work {
   int num_tokens;  // at most TOKENS_PER_BLOCK
   int first_tile;
   int num_tiles;   // 0: there is no more work
+  int last_end;    // of the keys that the last token sees, before it is clamped
+  int reserved[3];
 };
 
-// Block indices go from 0 to num_blocks; some have no tokens.
-__device__ __forceinline__ int num_blocks(const ScoreArguments& args) {
+// Indices of blocks end here; some have no tokens.
+__device__ __forceinline__ int count_blocks(const ScoreArguments& args) {
 #if MASK_RAGGED
   return args.num_tokens / TOKENS_PER_BLOCK + args.num_requests;
 #else
@@ -28,19 +30,22 @@ __device__ __forceinline__ int num_blocks(const ScoreArguments& args) {
 #endif
 }
 
-// The tokens of a block, and the end of what the last of them sees; 0 when it sees nothing.
+// The tokens of a block, and what they see.
 struct RequestBlock {
   int request;
   int first_token;
   int num_tokens;
-  int end;
+  int last_end;  // of the last token, before it is clamped
+  int end;       // no token sees this key or later ones
 };
+
+__device__ __forceinline__ int clamped_end(long long end, const ScoreArguments& args) { return clamped_range(0, end, args).end; }
 
 #if MASK_RAGGED
 // Request b has the blocks from query_offsets[b] / TOKENS_PER_BLOCK + b on, more of them than it needs:
 // indices grow with b, so it is found by bisection and nothing has to be summed up.
 __device__ __forceinline__ RequestBlock request_block(int index, const ScoreArguments& args) {
-  RequestBlock block = {0, 0, 0, 0};
+  RequestBlock block = {0, 0, 0, 0, 0};
   int high = args.num_requests - 1;
 #pragma unroll 1
   while (block.request < high) {
@@ -63,28 +68,48 @@ __device__ __forceinline__ RequestBlock request_block(int index, const ScoreArgu
 #if MASK_CAUSAL
   end -= end_query - first_token - block.num_tokens;  // tokens of the request behind the block
 #endif
-  block.end = clamped_range(0, end, args).end;
+  block.last_end = static_cast<int>(max(end, -0x40000000LL));
+  block.end = clamped_end(end, args);
   return block;
 }
 #else
 __device__ __forceinline__ RequestBlock request_block(int index, const ScoreArguments& args) {
-  const int blocks_per_request = (args.pages.next_n - 1) / TOKENS_PER_BLOCK + 1;
-  RequestBlock block = {index / blocks_per_request, 0, 0, 0};
+  RequestBlock block = {index, 0, 0, 0, 0};
+  const int next_n = args.pages.next_n;
+  int begin = 0;
+  if (next_n > TOKENS_PER_BLOCK) {
+    const int blocks_per_request = (next_n - 1) / TOKENS_PER_BLOCK + 1;
+    block.request = index / blocks_per_request;
+    begin = index % blocks_per_request * TOKENS_PER_BLOCK;
+  }
   if (block.request >= args.num_requests) return block;
-  const int begin = index % blocks_per_request * TOKENS_PER_BLOCK;
-  block.first_token = block.request * args.pages.next_n + begin;
-  block.num_tokens = min(TOKENS_PER_BLOCK, args.pages.next_n - begin);
+  block.first_token = block.request * next_n + begin;
+  block.num_tokens = min(TOKENS_PER_BLOCK, next_n - begin);
 #if MASK_CONTEXT_ROWS
-#pragma unroll 1
-  for (int i = 0; i < block.num_tokens; ++i) block.end = max(block.end, args.context_lens[block.first_token + i]);
-  block.end = clamped_range(0, block.end, args).end;
+#pragma unroll 4  // loads in flight
+  for (int i = 0; i < block.num_tokens; ++i) block.last_end = max(block.last_end, args.context_lens[block.first_token + i]);
 #else
-  const int later_tokens = args.pages.next_n - begin - block.num_tokens;
-  block.end = clamped_range(0, static_cast<long long>(args.context_lens[block.request]) - later_tokens, args).end;
+  const int later_tokens = next_n - begin - block.num_tokens;
+  block.last_end = max(args.context_lens[block.request], -0x40000000) - later_tokens;
 #endif
+  block.end = clamped_end(block.last_end, args);
   return block;
 }
 #endif
+
+// The end of the keys that a token of the work sees; 0 for tokens past the last.
+__device__ __forceinline__ int end_of_token(const Work& work, int token, const ScoreArguments& args) {
+  if (token >= work.num_tokens) return 0;
+#if MASK_CONTEXT_ROWS
+  return clamped_end(args.context_lens[work.first_token + token], args);
+#elif MASK_CAUSAL
+  return clamped_end(work.last_end - (work.num_tokens - 1 - token), args);
+#elif MASK_RAGGED
+  return clamped_end(work.last_end, args);
+#else
+  return clamped_end(work.last_end - (work.num_tokens - 1 - token), args);
+#endif
+}
 
 // Of a block whose tokens see keys up to end: its place in the sequence.
 __device__ __forceinline__ u32 length_in_sequence(int end) {
@@ -98,9 +123,8 @@ __device__ __forceinline__ int schedule_unit(int blocks) {
 }
 
 // Counts the tiles of every unit that has blocks, by all warps of the CTA. A CTA barrier must follow.
-__device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, const ScoreArguments& args) {
+__device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, int blocks, const ScoreArguments& args) {
   const int lane = lane_index();
-  const int blocks = num_blocks(args);
   const int unit = schedule_unit(blocks);
 #pragma unroll 1
   for (int i = warp; static_cast<u32>(i) * unit < blocks; i += NUM_THREADS / 32) {
@@ -114,42 +138,45 @@ __device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, const 
   }
 }
 
+// The sum of the values of all lanes up to the own one.
+__device__ __forceinline__ u32 inclusive_sum(u32 value) {
+  const int lane = lane_index();
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const u32 before = __shfl_up_sync(0xffffffff, value, distance);
+    if (lane >= distance) value += before;
+  }
+  return value;
+}
+
 // A CTA's part of the sequence, and where to start looking for it.
 struct TileShare {
   u32 begin;
   u32 end;          // begin == end: no work
   u32 position;     // tiles before first_block, at most begin
-  int first_block;  // of a unit
+  int first_block;
 };
+
+__device__ __forceinline__ TileShare equal_share(u32 total) {
+  const u32 least = total / gridDim.x;
+  const u32 longer = total % gridDim.x;  // CTAs that take one tile more
+  const u32 begin = least * blockIdx.x + min(blockIdx.x, longer);
+  return {begin, begin + least + (blockIdx.x < longer ? 1 : 0), 0, 0};
+}
 
 // The share of this CTA, found by a whole warp from the counts of all units.
 __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, int blocks) {
   constexpr int UNITS_OF_LANE = SCHEDULE_UNITS / 32;
-  const int lane = lane_index();
   const int unit_blocks = schedule_unit(blocks);
+  const int first_unit = lane_index() * UNITS_OF_LANE;
   u32 tiles = 0;
 #pragma unroll
-  for (int i = 0; i < UNITS_OF_LANE; ++i) {
-    const u32 unit = lane * UNITS_OF_LANE + i;
-    if (unit * unit_blocks < blocks) tiles += tiles_of_unit[unit];
+  for (int unit = 0; unit < UNITS_OF_LANE; ++unit) {
+    if (static_cast<u32>(first_unit + unit) * unit_blocks < blocks) tiles += tiles_of_unit[first_unit + unit];
   }
-  u32 inclusive = tiles;
-#pragma unroll
-  for (int distance = 1; distance < 32; distance *= 2) {
-    const u32 before = __shfl_up_sync(0xffffffff, inclusive, distance);
-    if (lane >= distance) inclusive += before;
-  }
-
-  const u32 total = __shfl_sync(0xffffffff, inclusive, 31);
-  const u32 least = total / gridDim.x;
-  const u32 longer = total % gridDim.x;  // CTAs that take one tile more
-  TileShare share;
-  share.begin = least * blockIdx.x + min(blockIdx.x, longer);
-  share.end = share.begin + least + (blockIdx.x < longer ? 1 : 0);
-  share.position = share.end;
-  share.first_block = 0;
+  const u32 inclusive = inclusive_sum(tiles);
+  TileShare share = equal_share(__shfl_sync(0xffffffff, inclusive, 31));
   if (share.begin == share.end) return share;
-
   const int owner = __ffs(__ballot_sync(0xffffffff, inclusive > share.begin)) - 1;
   share.position = __shfl_sync(0xffffffff, inclusive - tiles, owner);
   int unit = owner * UNITS_OF_LANE;
@@ -159,16 +186,15 @@ __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, int bl
   return share;
 }
 
-// What of a block that sees keys up to end is this CTA's, perhaps nothing. Moves on to the next block.
+// Tiles of one block that are this CTA's.
 struct TileRun {
   int first_tile;
   int num_tiles;
 };
 
-__device__ __forceinline__ TileRun take_share(TileShare& share, int end) {
-  const u32 from = max(share.begin, share.position + BLOCK_START_TILES);
-  const u32 to = min(share.end, share.position + length_in_sequence(end));
-  const TileRun run = {static_cast<int>(from - share.position - BLOCK_START_TILES), from < to ? static_cast<int>(to - from) : 0};
-  share.position += length_in_sequence(end);
-  return run;
+// Of a block that takes length places from position on.
+__device__ __forceinline__ TileRun run_of_share(const TileShare& share, u32 position, u32 length) {
+  const u32 from = max(share.begin, position + BLOCK_START_TILES);
+  const u32 to = min(share.end, position + length);
+  return {static_cast<int>(from - position - BLOCK_START_TILES), from < to ? static_cast<int>(to - from) : 0};
 }

@@ -41,8 +41,7 @@ constexpr int REFILLS = 4;  // stages that one fence is for
 
 // What the math warps need of a block besides Q, double-buffered like it.
 struct Block {
-  Work work;                   // the producer's, the rest is the weights warp's
-  int ends[TOKENS_PER_BLOCK];  // of the keys that each token sees; 0 for tokens past the last
+  Work work;
   alignas(16) float weights[TOKENS_PER_BLOCK * WEIGHT_STRIDE];
 };
 static_assert(2 * sizeof(Block) <= UNITS_OFFSET - BLOCKS_OFFSET, "the plan reserves two blocks");
@@ -57,7 +56,7 @@ __device__ __forceinline__ int warpgroups_of_group(int groups) {
 #if COLUMN_GROUPS == 1
   return MATH_WARPGROUPS;
 #else
-  return groups == 1 ? MATH_WARPGROUPS : groups == 2 ? MATH_WARPGROUPS / 2 : MATH_WARPGROUPS / 4;
+  return groups == 1 ? MATH_WARPGROUPS : groups == 2 ? MATH_WARPGROUPS / 2 : 1;
 #endif
 }
 
@@ -74,30 +73,31 @@ KERNEL_NAME(
   const u32 key_full = shared_address(shared + BARRIERS_OFFSET);  // [KEY_STAGES]: TMA has written the stage
   const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: all math warps are done with it
   const u32 work_full = key_empty + 8 * KEY_STAGES;               // [2]: work is written
-  const u32 weights_full = work_full + 16;                        // [2]: ends and weights are written
+  const u32 weights_full = work_full + 16;                        // [2]: weights are written
   const u32 q_full = weights_full + 16;                           // [2]: Q has landed
   const u32 block_empty = q_full + 16;                            // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
-  if (threadIdx.x == 32 * FILL_WARP) {  // of a warp that has nothing else to do in small launches
-    prefetch_tensor_map(q_map);
-    prefetch_tensor_map(k_map);
-    prefetch_tensor_map(k_scale_map);
-#pragma unroll 1
-    for (int stage = 0; stage < KEY_STAGES; ++stage) {
-      mbarrier_init(key_full + 8 * stage, 1);
-      mbarrier_init(key_empty + 8 * stage, MATH_WARPS);
+  if (warp == FILL_WARP) {
+    const int lane = lane_index();
+    if (lane < KEY_STAGES) {
+      mbarrier_init(key_full + 8 * lane, 1);
+      mbarrier_init(key_empty + 8 * lane, MATH_WARPS);
     }
-#pragma unroll 1
-    for (int stage = 0; stage < 2; ++stage) {
-      mbarrier_init(work_full + 8 * stage, 1);
-      mbarrier_init(weights_full + 8 * stage, 1);
-      mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 1);
+    if (lane < 2) {
+      mbarrier_init(work_full + 8 * lane, 1);
+      mbarrier_init(weights_full + 8 * lane, 1);
+      mbarrier_init(q_full + 8 * lane, 1);
+      mbarrier_init(block_empty + 8 * lane, MATH_WARPS + 1);
     }
     mbarrier_init_fence();
+  } else if (warp == WEIGHTS_WARP) {
+    prefetch_tensor_map(k_map);
+    prefetch_tensor_map(k_scale_map);
+    prefetch_tensor_map(q_map);
   }
-  count_tiles(tiles_of_unit, (warp + NUM_WARPS - PRODUCER_WARP) % NUM_WARPS, args);  // the producer first: it has to know
+  const int num_blocks = count_blocks(args);
+  if (num_blocks > 32) count_tiles(tiles_of_unit, warp, num_blocks, args);
   __syncthreads();
 
   if (warp >= MATH_WARPS) {
@@ -105,20 +105,28 @@ KERNEL_NAME(
     const int lane = lane_index();
     if (warp == PRODUCER_WARP) {
       constexpr int TILES_OF_WARP = 32 / TILE_BOXES;  // whose boxes the lanes look up together
-      TileShare share = tile_share(tiles_of_unit, num_blocks(args));
       RingCursor block;
       u32 position = 0;  // number of the next tile, counted over all blocks
+      TileShare share = {0, 0, 0, 0};
+      if (num_blocks > 32) share = tile_share(tiles_of_unit, num_blocks);
 #pragma unroll 1
-      for (int first_block = share.first_block; share.position < share.end; first_block += 32) {
+      for (int first_block = share.first_block;; first_block += 32) {
         const RequestBlock mine = request_block(first_block + lane, args);
+        const u32 length = length_in_sequence(mine.end);
+        const u32 reached = inclusive_sum(length);
+        const u32 length_of_all = __shfl_sync(0xffffffff, reached, 31);
+        if (num_blocks <= 32) share = equal_share(length_of_all);
+        const TileRun run_of_lane = run_of_share(share, share.position + reached - length, length);
+        u32 owners = __ballot_sync(0xffffffff, run_of_lane.num_tiles > 0);
 #pragma unroll 1
-        for (int owner = 0; owner < 32; ++owner) {
+        for (; owners != 0; owners &= owners - 1) {
+          const int owner = __ffs(owners) - 1;
+          const TileRun run = {__shfl_sync(0xffffffff, run_of_lane.first_tile, owner), __shfl_sync(0xffffffff, run_of_lane.num_tiles, owner)};
           const int end = __shfl_sync(0xffffffff, mine.end, owner);
-          const TileRun run = take_share(share, end);
-          if (run.num_tiles == 0) continue;
           const int request = __shfl_sync(0xffffffff, mine.request, owner);
           const int first_token = __shfl_sync(0xffffffff, mine.first_token, owner);
           const int num_tokens = __shfl_sync(0xffffffff, mine.num_tokens, owner);
+          const int last_end = __shfl_sync(0xffffffff, mine.last_end, owner);
           const int* const pages = args.pages.block_table + request * args.pages.block_table_stride;
           const int* const scale_pages = args.pages.k_scale_table + request * args.pages.k_scale_table_stride;
 #pragma unroll 1
@@ -134,7 +142,7 @@ KERNEL_NAME(
             if (first == 0) {  // while the pages are looked up
               mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
               if (lane == 0) {
-                blocks[block.stage].work = {first_token, num_tokens, run.first_tile, run.num_tiles};
+                blocks[block.stage].work = {first_token, num_tokens, run.first_tile, run.num_tiles, last_end, {0, 0, 0}};
                 mbarrier_arrive(work_full + 8 * block.stage);
                 const u32 q_barrier = q_full + 8 * block.stage;
                 const int groups = column_groups(num_tokens);
@@ -185,10 +193,12 @@ KERNEL_NAME(
             }
           }
         }
+        share.position += length_of_all;
+        if (share.position >= share.end) break;
       }
       mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
       if (lane == 0) {
-        blocks[block.stage].work = {0, 0, 0, 0};
+        blocks[block.stage].work = {0, 0, 0, 0, 0, {0, 0, 0}};
         mbarrier_arrive(work_full + 8 * block.stage);
       }
     } else if (warp == WEIGHTS_WARP) {
@@ -198,13 +208,8 @@ KERNEL_NAME(
         mbarrier_wait(work_full + 8 * block.stage, block.parity);
         const Work work = blocks[block.stage].work;
         if (work.num_tiles == 0) break;
-        const int staged_tokens = column_groups(work.num_tokens) * TOKENS_PER_GROUP;
-#pragma unroll 1
-        for (int i = lane; i < staged_tokens; i += 32) {
-          blocks[block.stage].ends[i] = i < work.num_tokens ? visible_range(work.first_token + i, args).end : 0;
-        }
         // Zero for padding heads and for tokens past the last of a group.
-        const int staged_heads = staged_tokens * PADDED_HEADS;
+        const int staged_heads = column_groups(work.num_tokens) * MMA_N;
 #pragma unroll 4  // loads in flight
         for (int i = lane; i < staged_heads; i += 32) {
           const int token = i / PADDED_HEADS;
@@ -273,7 +278,7 @@ KERNEL_NAME(
       float part[2];
       fold_token(part, dot, weights);
       const float score = quad_sum(part, row) * k_scale;
-      if (quad_lane % 2 == 0 && key < current.ends[first_token]) {
+      if (quad_lane % 2 == 0 && key < end_of_token(work, first_token, args)) {
         args.scores[(work.first_token + first_token) * args.row_stride + key] = to_score(score);
       }
 #else
@@ -285,7 +290,7 @@ KERNEL_NAME(
         fold_token(second, dot + (pair + 1) * PADDED_HEADS / 2, weights + (pair + 1) * PADDED_HEADS / 8);
         const float score = quad_sum(first, second, row, quad_lane % 2) * k_scale;
         const int token = first_token + pair + quad_lane % 2;
-        if (key < current.ends[token]) {
+        if (key < end_of_token(work, token, args)) {
           args.scores[(work.first_token + token) * args.row_stride + key] = to_score(score);
         }
       }
