@@ -8,7 +8,6 @@
 namespace mlaindex {
 namespace {
 
-constexpr int producer_registers = 32;
 
 // Of a block that the producer of sm90/paged.cu hands on: work and q_scale.
 int block_bytes(const Plan& plan) noexcept { return 32 + 4 * plan.tokens_per_block * (plan.padded_heads + 8); }
@@ -30,6 +29,8 @@ struct Shape {
 Plan paged(const Spec& spec, const Shape& shape) {
   const auto& [mma_n, column_groups, math_warpgroups, key_stages, ctas_per_sm] = shape;
   const int math_warps = 4 * math_warpgroups;
+  const int math_registers = ctas_per_sm == 1 ? 112 : 96;
+  const int producer_registers = ctas_per_sm == 1 ? 32 : 48;
   Plan plan;
   plan.family = "paged";
   plan.template_path = "sm90/paged.cu";
@@ -48,9 +49,9 @@ Plan paged(const Spec& spec, const Shape& shape) {
   plan.num_threads = 32 * (math_warps + 4);
   plan.ctas_per_sm = ctas_per_sm;
   plan.entry_registers = ctas_per_sm == 1 ? 96 : 80;
-  plan.roles = {{"math: wgmma, fold, store", 0, math_warps, ctas_per_sm == 1 ? 112 : 104},
+  plan.roles = {{"math: wgmma, fold, store", 0, math_warps, math_registers},
                 {"schedule, TMA producer", math_warps, 1, producer_registers},
-                {"q_scale", math_warps + 1, 1, producer_registers},
+                {"Q and q_scale", math_warps + 1, 1, producer_registers},
                 {"-inf fill", math_warps + 2, 2, producer_registers}};
   append(plan, "q", 2 * column_groups * mma_n * spec.depth, swizzle_alignment,
          fmt::format("2 token blocks of {} columns x {} bytes, swizzled", column_groups * mma_n, spec.depth));

@@ -18,8 +18,11 @@ struct alignas(16) Work {
   int first_tile;
   int num_tiles;   // 0: there is no more work
   int last_end;    // of the keys that the last token sees, before it is clamped
-  int reserved[3];
+  int end;         // no token sees this key or later ones
+  int request;
+  int reserved;
 };
+static_assert(32 * sizeof(Work) == SCHEDULE_UNITS * sizeof(u32), "a warp's works take the place of the units' counts");
 
 // Indices of blocks end here; some have no tokens.
 __device__ __forceinline__ int count_blocks(const ScoreArguments& args) {

@@ -6,10 +6,10 @@
 // A math warpgroup keeps to one group of MMA_N columns and its weights; where a block has fewer groups
 // than there are warpgroups, those of a group take turns with the tiles.
 //
-// One CTA stays on each SM for an equal share of all key tiles (request_schedule.cuh). The producer warp
-// walks through it, a block at a time, and issues all copies: the fewest steps from the start of a launch
-// to its first keys. Q and q_scale of the next block are fetched while the math warpgroups are still at
-// the one before.
+// As many CTAs as fit stay on each SM, each for an equal share of all key tiles (request_schedule.cuh). The
+// producer warp walks through it, a block at a time, and copies the keys: the fewest steps from the start of
+// a launch to its first keys. Q and q_scale of the next block are fetched, by a warp of their own, while
+// the math warpgroups are still at the one before.
 #include "sm90/paged_plan.cuh"
 #include "common/arguments.cuh"
 #include "common/mbarrier.cuh"
@@ -32,12 +32,12 @@ constexpr int TILE_BOXES = TILE_KEYS / BOX_KEYS;
 constexpr int SCALE_BOX = BOX_KEYS < 32 ? 32 : BOX_KEYS;  // floats: TMA writes to multiples of 128 bytes
 constexpr int SCALE_STAGE_BYTES = 4 * TILE_BOXES * SCALE_BOX;
 constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
-constexpr int NUM_WARPS = NUM_THREADS / 32;
 constexpr int PRODUCER_WARP = MATH_WARPS;
-constexpr int WEIGHTS_WARP = MATH_WARPS + 1;
+constexpr int QUERY_WARP = MATH_WARPS + 1;
 constexpr int FILL_WARP = MATH_WARPS + 2;
+static_assert(KEY_STAGES <= MATH_WARPS, "a warp initialises the barriers of a stage");
 static_assert((KEY_STAGES & (KEY_STAGES - 1)) == 0, "a stage is a few bits of a tile's number");
-constexpr int REFILLS = 4;  // stages that one fence is for
+constexpr int REFILLS = KEY_STAGES / 4;  // stages that are waited for, and filled, together
 
 // What the math warps need of a block besides Q, double-buffered like it.
 struct Block {
@@ -78,20 +78,23 @@ KERNEL_NAME(
   const u32 block_empty = q_full + 16;                            // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
-  if (warp == FILL_WARP) {
-    const int lane = lane_index();
-    if (lane < KEY_STAGES) {
-      mbarrier_init(key_full + 8 * lane, 1);
-      mbarrier_init(key_empty + 8 * lane, MATH_WARPS);
-    }
-    if (lane < 2) {
-      mbarrier_init(work_full + 8 * lane, 1);
-      mbarrier_init(weights_full + 8 * lane, 1);
-      mbarrier_init(q_full + 8 * lane, 1);
-      mbarrier_init(block_empty + 8 * lane, MATH_WARPS + 1);
+  const bool first_lane = lane_index() == 0;
+  if (warp < KEY_STAGES && first_lane) {
+    mbarrier_init(key_full + 8 * warp, 1);
+    mbarrier_init(key_empty + 8 * warp, MATH_WARPS);
+    mbarrier_init_fence();
+  }
+  if (warp == FILL_WARP && first_lane) {
+#pragma unroll 1
+    for (int stage = 0; stage < 2; ++stage) {
+      mbarrier_init(work_full + 8 * stage, 1);
+      mbarrier_init(weights_full + 8 * stage, 1);
+      mbarrier_init(q_full + 8 * stage, 1);
+      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 1);
     }
     mbarrier_init_fence();
-  } else if (warp == WEIGHTS_WARP) {
+  }
+  if (warp == QUERY_WARP) {
     prefetch_tensor_map(k_map);
     prefetch_tensor_map(k_scale_map);
     prefetch_tensor_map(q_map);
@@ -106,9 +109,11 @@ KERNEL_NAME(
     if (warp == PRODUCER_WARP) {
       constexpr int TILES_OF_WARP = 32 / TILE_BOXES;  // whose boxes the lanes look up together
       RingCursor block;
+      Work* const works = reinterpret_cast<Work*>(tiles_of_unit);  // of the lanes' blocks
       u32 position = 0;  // number of the next tile, counted over all blocks
       TileShare share = {0, 0, 0, 0};
       if (num_blocks > 32) share = tile_share(tiles_of_unit, num_blocks);
+      __syncwarp();
 #pragma unroll 1
       for (int first_block = share.first_block;; first_block += 32) {
         const RequestBlock mine = request_block(first_block + lane, args);
@@ -116,23 +121,22 @@ KERNEL_NAME(
         const u32 reached = inclusive_sum(length);
         const u32 length_of_all = __shfl_sync(0xffffffff, reached, 31);
         if (num_blocks <= 32) share = equal_share(length_of_all);
-        const TileRun run_of_lane = run_of_share(share, share.position + reached - length, length);
-        u32 owners = __ballot_sync(0xffffffff, run_of_lane.num_tiles > 0);
+        const TileRun run = run_of_share(share, share.position + reached - length, length);
+        works[lane] = {mine.first_token, mine.num_tokens, run.first_tile, run.num_tiles, mine.last_end, mine.end, mine.request, 0};
+        u32 owners = __ballot_sync(0xffffffff, run.num_tiles > 0);
+        __syncwarp();
 #pragma unroll 1
         for (; owners != 0; owners &= owners - 1) {
-          const int owner = __ffs(owners) - 1;
-          const TileRun run = {__shfl_sync(0xffffffff, run_of_lane.first_tile, owner), __shfl_sync(0xffffffff, run_of_lane.num_tiles, owner)};
-          const int end = __shfl_sync(0xffffffff, mine.end, owner);
-          const int request = __shfl_sync(0xffffffff, mine.request, owner);
-          const int first_token = __shfl_sync(0xffffffff, mine.first_token, owner);
-          const int num_tokens = __shfl_sync(0xffffffff, mine.num_tokens, owner);
-          const int last_end = __shfl_sync(0xffffffff, mine.last_end, owner);
+          const Work& work = works[__ffs(owners) - 1];
+          const int num_tiles = work.num_tiles;
+          const int end = work.end;
+          const int request = work.request;
+          int box_key = work.first_tile * TILE_KEYS + lane * BOX_KEYS;
           const int* const pages = args.pages.block_table + request * args.pages.block_table_stride;
           const int* const scale_pages = args.pages.k_scale_table + request * args.pages.k_scale_table_stride;
 #pragma unroll 1
-          for (int first = 0; first < run.num_tiles; first += TILES_OF_WARP) {
+          for (int first = 0; first < num_tiles; first += TILES_OF_WARP, box_key += TILES_OF_WARP * TILE_KEYS) {
             // Of the lane's box. Entries past the last visible key are not read; what TMA finds there are zeros.
-            const int box_key = (run.first_tile + first) * TILE_KEYS + lane * BOX_KEYS;
             int page = args.pages.num_pages;
             int scale_page = args.pages.num_k_scale_pages;
             if (box_key < end) {
@@ -142,74 +146,65 @@ KERNEL_NAME(
             if (first == 0) {  // while the pages are looked up
               mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
               if (lane == 0) {
-                blocks[block.stage].work = {first_token, num_tokens, run.first_tile, run.num_tiles, last_end, {0, 0, 0}};
+                blocks[block.stage].work = work;
                 mbarrier_arrive(work_full + 8 * block.stage);
-                const u32 q_barrier = q_full + 8 * block.stage;
-                const int groups = column_groups(num_tokens);
-                mbarrier_arrive_expect_bytes(q_barrier, groups * GROUP_BYTES);
-#pragma unroll 1
-                for (int group = 0; group < groups; ++group) {
-                  tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0, 0,
-                              first_token + group * TOKENS_PER_GROUP);
-                }
               }
               __syncwarp();
               block.advance(2);
             }
-            const int tiles = min(TILES_OF_WARP, run.num_tiles - first);
+            const int tiles = min(TILES_OF_WARP, num_tiles - first);
 #pragma unroll 1
             for (int refill = 0; refill < tiles; refill += REFILLS) {
               const int last = min(refill + REFILLS, tiles);
-#pragma unroll 1
-              for (int i = refill; i < last; ++i) {
-                const u32 number = position + i - refill;
-                mbarrier_wait(key_empty + 8 * (number % KEY_STAGES), number / KEY_STAGES + 1 & 1);
+              const int tile_of_lane = lane_index() / TILE_BOXES;
+              const int box = lane_index() % TILE_BOXES;
+              if (tile_of_lane >= refill && tile_of_lane < last) {  // every lane copies its box
+                const u32 number = position + tile_of_lane;
+                const u32 stage = number % KEY_STAGES;
+                const u32 full = key_full + 8 * stage;
+                mbarrier_wait(key_empty + 8 * stage, number / KEY_STAGES + 1 & 1);
+                // Scales were read through the generic proxy and are refilled through the asynchronous one:
+                // without this fence TMA may overtake the read. In the math warps it would wait for their stores.
+                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+                if (box == 0) mbarrier_arrive_expect_bytes(full, TILE_BYTES + 4 * TILE_KEYS);
+                tma_load_3d(key_ring + stage * TILE_BYTES + box * BOX_KEYS * DEPTH, k_map, full, 0, box_key % PAGE_SIZE, page);
+                tma_load_2d(shared_address(scale_ring) + stage * SCALE_STAGE_BYTES + 4 * box * SCALE_BOX, k_scale_map, full,
+                            box_key % PAGE_SIZE, scale_page);
               }
-              // Scales were read through the generic proxy and are refilled through the asynchronous one:
-              // without this fence TMA may overtake the read. In the math warps it would wait for their stores.
-              asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#pragma unroll 1
-              for (int i = refill; i < last; ++i, ++position) {
-                int pages_of_tile[TILE_BOXES], scale_pages_of_tile[TILE_BOXES];
-#pragma unroll
-                for (int box = 0; box < TILE_BOXES; ++box) {
-                  pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
-                  scale_pages_of_tile[box] = __shfl_sync(0xffffffff, scale_page, i * TILE_BOXES + box);
-                }
-                if (lane == 0) {
-                  const u32 stage = position % KEY_STAGES;
-                  const int row = (run.first_tile + first + i) * TILE_KEYS % PAGE_SIZE;
-                  const u32 full = key_full + 8 * stage;
-                  const u32 keys = key_ring + stage * TILE_BYTES;
-                  const u32 scales = shared_address(scale_ring) + stage * SCALE_STAGE_BYTES;
-                  mbarrier_arrive_expect_bytes(full, TILE_BYTES + 4 * TILE_KEYS);
-#pragma unroll
-                  for (int box = 0; box < TILE_BOXES; ++box) {
-                    tma_load_3d(keys + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
-                    tma_load_2d(scales + 4 * box * SCALE_BOX, k_scale_map, full, row, scale_pages_of_tile[box]);
-                  }
-                }
-              }
+              __syncwarp();
             }
+            position += tiles;
           }
         }
+        __syncwarp();
         share.position += length_of_all;
         if (share.position >= share.end) break;
       }
       mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
       if (lane == 0) {
-        blocks[block.stage].work = {0, 0, 0, 0, 0, {0, 0, 0}};
+        blocks[block.stage].work = {0, 0, 0, 0, 0, 0, 0, 0};
         mbarrier_arrive(work_full + 8 * block.stage);
       }
-    } else if (warp == WEIGHTS_WARP) {
+    } else if (warp == QUERY_WARP) {
       RingCursor block;
 #pragma unroll 1
       while (true) {
         mbarrier_wait(work_full + 8 * block.stage, block.parity);
         const Work work = blocks[block.stage].work;
         if (work.num_tiles == 0) break;
+        const int groups = column_groups(work.num_tokens);
+        if (lane == 0) {
+          const u32 q_barrier = q_full + 8 * block.stage;
+          mbarrier_arrive_expect_bytes(q_barrier, groups * GROUP_BYTES);
+#pragma unroll 1
+          for (int group = 0; group < groups; ++group) {
+            tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0, 0,
+                        work.first_token + group * TOKENS_PER_GROUP);
+          }
+        }
+        __syncwarp();
         // Zero for padding heads and for tokens past the last of a group.
-        const int staged_heads = column_groups(work.num_tokens) * MMA_N;
+        const int staged_heads = groups * MMA_N;
 #pragma unroll 4  // loads in flight
         for (int i = lane; i < staged_heads; i += 32) {
           const int token = i / PADDED_HEADS;
