@@ -50,9 +50,9 @@ Plan paged(const Spec& spec, const Shape& shape) {
   plan.ctas_per_sm = ctas_per_sm;
   plan.entry_registers = ctas_per_sm == 1 ? 96 : 80;
   plan.roles = {{"math: wgmma, fold, store", 0, math_warps, math_registers},
-                {"schedule, TMA producer", math_warps, 1, producer_registers},
-                {"Q and q_scale", math_warps + 1, 1, producer_registers},
-                {"-inf fill", math_warps + 2, 2, producer_registers}};
+                {"schedule, TMA of keys", math_warps, 2, producer_registers},
+                {"Q and q_scale", math_warps + 2, 1, producer_registers},
+                {"-inf fill", math_warps + 3, 1, producer_registers}};
   append(plan, "q", 2 * column_groups * mma_n * spec.depth, swizzle_alignment,
          fmt::format("2 token blocks of {} columns x {} bytes, swizzled", column_groups * mma_n, spec.depth));
   append_keys(plan, spec);
@@ -60,6 +60,7 @@ Plan paged(const Spec& spec, const Shape& shape) {
          fmt::format("{} stages of {} f32", key_stages, plan.tile_keys));
   append(plan, "blocks", 2 * block_bytes(plan), 16, "2 token blocks: their key tiles and q_scale");
   append(plan, "units", 4 * 256, 16, "key tiles of 256 runs of blocks");
+  append(plan, "works", 2 * 32 * 32, 16, "the tiles of 32 blocks, for both producers");
   append(plan, "barriers", (2 * key_stages + 8) * barrier_bytes, 8,
          "key full and empty; of each block: work, weights and Q full, empty");
   return plan;

@@ -22,7 +22,6 @@ struct alignas(16) Work {
   int request;
   int reserved;
 };
-static_assert(32 * sizeof(Work) == SCHEDULE_UNITS * sizeof(u32), "a warp's works take the place of the units' counts");
 
 // Indices of blocks end here; some have no tokens.
 __device__ __forceinline__ int count_blocks(const ScoreArguments& args) {

@@ -6,10 +6,11 @@
 // A math warpgroup keeps to one group of MMA_N columns and its weights; where a block has fewer groups
 // than there are warpgroups, those of a group take turns with the tiles.
 //
-// As many CTAs as fit stay on each SM, each for an equal share of all key tiles (request_schedule.cuh). The
-// producer warp walks through it, a block at a time, and copies the keys: the fewest steps from the start of
-// a launch to its first keys. Q and q_scale of the next block are fetched, by a warp of their own, while
-// the math warpgroups are still at the one before.
+// As many CTAs as fit stay on each SM, each for an equal share of all key tiles (request_schedule.cuh). Two
+// producer warps walk through it, a block at a time, and copy the keys of every other tile: the fewest steps
+// from the start of a launch to its first keys, and more copies in a row than one warp could issue. Q and
+// q_scale of the next block are fetched, by a warp of their own, while the math warpgroups are still at the
+// one before.
 #include "sm90/paged_plan.cuh"
 #include "common/arguments.cuh"
 #include "common/mbarrier.cuh"
@@ -32,12 +33,13 @@ constexpr int TILE_BOXES = TILE_KEYS / BOX_KEYS;
 constexpr int SCALE_BOX = BOX_KEYS < 32 ? 32 : BOX_KEYS;  // floats: TMA writes to multiples of 128 bytes
 constexpr int SCALE_STAGE_BYTES = 4 * TILE_BOXES * SCALE_BOX;
 constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
+constexpr int PRODUCERS = 2;  // warps
 constexpr int PRODUCER_WARP = MATH_WARPS;
-constexpr int QUERY_WARP = MATH_WARPS + 1;
-constexpr int FILL_WARP = MATH_WARPS + 2;
+constexpr int QUERY_WARP = PRODUCER_WARP + PRODUCERS;
+constexpr int FILL_WARP = QUERY_WARP + 1;
 static_assert(KEY_STAGES <= MATH_WARPS, "a warp initialises the barriers of a stage");
 static_assert((KEY_STAGES & (KEY_STAGES - 1)) == 0, "a stage is a few bits of a tile's number");
-constexpr int REFILLS = KEY_STAGES / 4;  // stages that are waited for, and filled, together
+constexpr int REFILLS = KEY_STAGES / 8;  // stages that a producer waits for, and fills, together
 
 // What the math warps need of a block besides Q, double-buffered like it.
 struct Block {
@@ -106,14 +108,14 @@ KERNEL_NAME(
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
     const int lane = lane_index();
-    if (warp == PRODUCER_WARP) {
+    if (warp < PRODUCER_WARP + PRODUCERS) {
+      const int producer = warp - PRODUCER_WARP;
       constexpr int TILES_OF_WARP = 32 / TILE_BOXES;  // whose boxes the lanes look up together
       RingCursor block;
-      Work* const works = reinterpret_cast<Work*>(tiles_of_unit);  // of the lanes' blocks
+      Work* const works = reinterpret_cast<Work*>(shared + WORKS_OFFSET) + 32 * producer;  // of the lanes' blocks
       u32 position = 0;  // number of the next tile, counted over all blocks
       TileShare share = {0, 0, 0, 0};
       if (num_blocks > 32) share = tile_share(tiles_of_unit, num_blocks);
-      __syncwarp();
 #pragma unroll 1
       for (int first_block = share.first_block;; first_block += 32) {
         const RequestBlock mine = request_block(first_block + lane, args);
@@ -143,7 +145,7 @@ KERNEL_NAME(
               page = pages[box_key / PAGE_SIZE];
               scale_page = scale_pages[box_key / PAGE_SIZE];
             }
-            if (first == 0) {  // while the pages are looked up
+            if (first == 0 && producer == 0) {  // while the pages are looked up
               mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
               if (lane == 0) {
                 blocks[block.stage].work = work;
@@ -153,25 +155,40 @@ KERNEL_NAME(
               block.advance(2);
             }
             const int tiles = min(TILES_OF_WARP, num_tiles - first);
+            // This producer's tiles: those of its parity.
 #pragma unroll 1
-            for (int refill = 0; refill < tiles; refill += REFILLS) {
-              const int last = min(refill + REFILLS, tiles);
-              const int tile_of_lane = lane_index() / TILE_BOXES;
-              const int box = lane_index() % TILE_BOXES;
-              if (tile_of_lane >= refill && tile_of_lane < last) {  // every lane copies its box
-                const u32 number = position + tile_of_lane;
-                const u32 stage = number % KEY_STAGES;
-                const u32 full = key_full + 8 * stage;
-                mbarrier_wait(key_empty + 8 * stage, number / KEY_STAGES + 1 & 1);
-                // Scales were read through the generic proxy and are refilled through the asynchronous one:
-                // without this fence TMA may overtake the read. In the math warps it would wait for their stores.
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-                if (box == 0) mbarrier_arrive_expect_bytes(full, TILE_BYTES + 4 * TILE_KEYS);
-                tma_load_3d(key_ring + stage * TILE_BYTES + box * BOX_KEYS * DEPTH, k_map, full, 0, box_key % PAGE_SIZE, page);
-                tma_load_2d(shared_address(scale_ring) + stage * SCALE_STAGE_BYTES + 4 * box * SCALE_BOX, k_scale_map, full,
-                            box_key % PAGE_SIZE, scale_page);
+            for (int i = (position + producer) % PRODUCERS; i < tiles;) {
+              const int last = min(i + REFILLS * PRODUCERS, tiles);
+#pragma unroll 1
+              for (u32 number = position + i; number < position + last; number += PRODUCERS) {
+                mbarrier_wait(key_empty + 8 * (number % KEY_STAGES), number / KEY_STAGES + 1 & 1);
               }
-              __syncwarp();
+              // Scales were read through the generic proxy and are refilled through the asynchronous one: without
+              // this fence TMA may overtake the read. In the math warps it would wait for their stores as well.
+              asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#pragma unroll 1
+              for (; i < last; i += PRODUCERS) {
+                int pages_of_tile[TILE_BOXES], scale_pages_of_tile[TILE_BOXES];
+#pragma unroll
+                for (int box = 0; box < TILE_BOXES; ++box) {
+                  pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
+                  scale_pages_of_tile[box] = __shfl_sync(0xffffffff, scale_page, i * TILE_BOXES + box);
+                }
+                const int row = __shfl_sync(0xffffffff, box_key, i * TILE_BOXES) % PAGE_SIZE;
+                if (elect_one()) {
+                  const u32 stage = (position + i) % KEY_STAGES;
+                  const u32 full = key_full + 8 * stage;
+                  const u32 keys = key_ring + stage * TILE_BYTES;
+                  const u32 scales = shared_address(scale_ring) + stage * SCALE_STAGE_BYTES;
+                  mbarrier_arrive_expect_bytes(full, TILE_BYTES + 4 * TILE_KEYS);
+#pragma unroll
+                  for (int box = 0; box < TILE_BOXES; ++box) {
+                    tma_load_3d(keys + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
+                    tma_load_2d(scales + 4 * box * SCALE_BOX, k_scale_map, full, row, scale_pages_of_tile[box]);
+                  }
+                }
+                __syncwarp();
+              }
             }
             position += tiles;
           }
@@ -180,6 +197,7 @@ KERNEL_NAME(
         share.position += length_of_all;
         if (share.position >= share.end) break;
       }
+      if (producer != 0) return;
       mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
       if (lane == 0) {
         blocks[block.stage].work = {0, 0, 0, 0, 0, 0, 0, 0};
@@ -223,7 +241,7 @@ KERNEL_NAME(
     }
 #if FILL_NEGATIVE_INFINITY
     else {
-      fill_rows_of_grid(2 * blockIdx.x + warp - FILL_WARP, 2 * gridDim.x, args);
+      fill_rows_of_grid(blockIdx.x, gridDim.x, args);
     }
 #endif
     return;
@@ -267,6 +285,7 @@ KERNEL_NAME(
       wgmma_fence();
       wgmma_start(dot, wgmma_descriptor(key_ring + stage * TILE_BYTES), q_descriptor);
       wgmma_wait<0>(dot);
+      __syncwarp();
       if (lane == 0) mbarrier_arrive_counted(key_empty + 8 * stage, turns);
       const int key = (work.first_tile + tile) * TILE_KEYS + tile_key;
 #if TOKENS_PER_GROUP == 1
