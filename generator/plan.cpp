@@ -154,10 +154,6 @@ constexpr NamedPlan named_plans[] = {
     {Arch::sm_90a, Layout::contiguous, "q_resident", max_num_heads, sm90_q_resident},
     {Arch::sm_90a, Layout::paged, "paged", max_num_heads, sm90_paged},
     {Arch::sm_90a, Layout::paged, "paged_narrow", 64, sm90_paged_narrow},
-    {Arch::sm_90a, Layout::paged, "paged_one", 128, sm90_paged_one},
-    {Arch::sm_90a, Layout::paged, "paged_old", 64, sm90_paged_old},
-    {Arch::sm_90a, Layout::paged, "paged_pair", 64, sm90_paged_pair},
-    {Arch::sm_90a, Layout::paged, "paged_two", 128, sm90_paged_two},
     {Arch::sm_100a, Layout::contiguous, "q_resident", max_num_heads, sm100_q_resident},
     {Arch::sm_100a, Layout::contiguous, "seed", max_num_heads, sm100_seed}};
 

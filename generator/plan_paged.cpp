@@ -50,7 +50,8 @@ Plan paged(const Spec& spec, const Shape& shape) {
   plan.ctas_per_sm = ctas_per_sm;
   plan.entry_registers = ctas_per_sm == 1 ? 96 : 80;
   plan.roles = {{"math: wgmma, fold, store", 0, math_warps, math_registers},
-                {"schedule, TMA of keys", math_warps, 2, producer_registers},
+                {"schedule, TMA of keys", math_warps, 1, producer_registers},
+                {"TMA of k_scale", math_warps + 1, 1, producer_registers},
                 {"Q and q_scale", math_warps + 2, 1, producer_registers},
                 {"-inf fill", math_warps + 3, 1, producer_registers}};
   append(plan, "q", 2 * column_groups * mma_n * spec.depth, swizzle_alignment,
@@ -83,31 +84,6 @@ Plan sm90_paged_narrow(const Spec& spec) {
   plan.why =
       "64 columns hold the tokens of a decode step: half the matrix work of 'paged', and a ring deep enough "
       "for the memory's latency";
-  return plan;
-}
-
-Plan sm90_paged_one(const Spec& spec) {
-  Plan plan = paged(spec, {128, 1, 4, 16, 1});
-  plan.name = "paged_one";
-  plan.why = "an experiment with another shape of the tile";
-  return plan;
-}
-Plan sm90_paged_old(const Spec& spec) {
-  Plan plan = paged(spec, {64, 1, 4, 16, 1});
-  plan.name = "paged_old";
-  plan.why = "an experiment with another shape of the tile";
-  return plan;
-}
-Plan sm90_paged_pair(const Spec& spec) {
-  Plan plan = paged(spec, {64, 2, 2, 8, 2});
-  plan.name = "paged_pair";
-  plan.why = "an experiment with another shape of the tile";
-  return plan;
-}
-Plan sm90_paged_two(const Spec& spec) {
-  Plan plan = paged(spec, {128, 2, 4, 16, 1});
-  plan.name = "paged_two";
-  plan.why = "an experiment with another shape of the tile";
   return plan;
 }
 

@@ -19,9 +19,5 @@ void append_keys(Plan& plan, const Spec& spec);
 // Of generator/plan_paged.cpp, for valid specs of paged keys.
 Plan sm90_paged(const Spec& spec);
 Plan sm90_paged_narrow(const Spec& spec);
-Plan sm90_paged_one(const Spec& spec);
-Plan sm90_paged_old(const Spec& spec);
-Plan sm90_paged_pair(const Spec& spec);
-Plan sm90_paged_two(const Spec& spec);
 
 }  // namespace mlaindex

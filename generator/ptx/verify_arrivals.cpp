@@ -1,6 +1,5 @@
 // Rule "arrivals": as many arrivals as mbarrier.init counts, and one thread for what one thread
-// must do. In the kernels of this library a thread arrives at a barrier once a phase; the stages of a
-// ring may belong to different warpgroups, and then each counts the warps of its own.
+// must do. In the kernels of this library a thread arrives at a barrier once a phase.
 #include <map>
 #include <span>
 
@@ -85,17 +84,10 @@ class Arrivals {
     if (!count) return;
     std::uint64_t arrivals = 0;
     for (std::uint32_t warp = 0; warp < paths_.num_warps(); ++warp) arrivals += paths_.threads(warp, sites);
-    if (arrivals != *count && !belongs_to_warpgroups(init, *count, arrivals))
+    if (arrivals != *count)
       examination_.report("arrivals", examination_.at(init),
                           "counts " + std::to_string(*count) + " arrivals, " + std::to_string(arrivals) +
                               " threads arrive");
-  }
-
-  bool belongs_to_warpgroups(std::uint32_t init, std::int64_t count, std::uint64_t arrivals) const {
-    constexpr std::int64_t warps_of_group = 4;
-    if (count <= 0 || count % warps_of_group != 0) return false;
-    const bool of_ring = examination_.flow.reachable(init, [](std::uint32_t) { return false; })[init];
-    return of_ring && arrivals % static_cast<std::uint64_t>(count) == 0;
   }
 
   Examination& examination_;

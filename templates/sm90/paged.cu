@@ -7,10 +7,9 @@
 // than there are warpgroups, those of a group take turns with the tiles.
 //
 // As many CTAs as fit stay on each SM, each for an equal share of all key tiles (request_schedule.cuh). Two
-// producer warps walk through it, a block at a time, and copy the keys of every other tile: the fewest steps
-// from the start of a launch to its first keys, and more copies in a row than one warp could issue. Q and
-// q_scale of the next block are fetched, by a warp of their own, while the math warpgroups are still at the
-// one before.
+// producer warps walk through it, a block at a time: one copies keys, the other their scales, with the fewest
+// steps from the start of a launch to its first keys. Q and q_scale of the next block are fetched, by a warp
+// of their own, while the math warpgroups are still at the one before.
 #include "sm90/paged_plan.cuh"
 #include "common/arguments.cuh"
 #include "common/mbarrier.cuh"
@@ -33,13 +32,13 @@ constexpr int TILE_BOXES = TILE_KEYS / BOX_KEYS;
 constexpr int SCALE_BOX = BOX_KEYS < 32 ? 32 : BOX_KEYS;  // floats: TMA writes to multiples of 128 bytes
 constexpr int SCALE_STAGE_BYTES = 4 * TILE_BOXES * SCALE_BOX;
 constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
-constexpr int PRODUCERS = 2;  // warps
-constexpr int PRODUCER_WARP = MATH_WARPS;
-constexpr int QUERY_WARP = PRODUCER_WARP + PRODUCERS;
-constexpr int FILL_WARP = QUERY_WARP + 1;
+constexpr int KEYS_WARP = MATH_WARPS;
+constexpr int SCALES_WARP = MATH_WARPS + 1;
+constexpr int QUERY_WARP = MATH_WARPS + 2;
+constexpr int FILL_WARP = MATH_WARPS + 3;
 static_assert(KEY_STAGES <= MATH_WARPS, "a warp initialises the barriers of a stage");
 static_assert((KEY_STAGES & (KEY_STAGES - 1)) == 0, "a stage is a few bits of a tile's number");
-constexpr int REFILLS = KEY_STAGES / 8;  // stages that a producer waits for, and fills, together
+constexpr int REFILLS = KEY_STAGES / 4;  // stages that a producer waits for, and fills, together
 
 // What the math warps need of a block besides Q, double-buffered like it.
 struct Block {
@@ -82,7 +81,7 @@ KERNEL_NAME(
 
   const bool first_lane = lane_index() == 0;
   if (warp < KEY_STAGES && first_lane) {
-    mbarrier_init(key_full + 8 * warp, 1);
+    mbarrier_init(key_full + 8 * warp, 2);
     mbarrier_init(key_empty + 8 * warp, MATH_WARPS);
     mbarrier_init_fence();
   }
@@ -108,11 +107,11 @@ KERNEL_NAME(
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
     const int lane = lane_index();
-    if (warp < PRODUCER_WARP + PRODUCERS) {
-      const int producer = warp - PRODUCER_WARP;
+    if (warp <= SCALES_WARP) {
+      const bool copies_keys = warp == KEYS_WARP;
       constexpr int TILES_OF_WARP = 32 / TILE_BOXES;  // whose boxes the lanes look up together
       RingCursor block;
-      Work* const works = reinterpret_cast<Work*>(shared + WORKS_OFFSET) + 32 * producer;  // of the lanes' blocks
+      Work* const works = reinterpret_cast<Work*>(shared + WORKS_OFFSET) + 32 * (warp - KEYS_WARP);  // of the lanes' blocks
       u32 position = 0;  // number of the next tile, counted over all blocks
       TileShare share = {0, 0, 0, 0};
       if (num_blocks > 32) share = tile_share(tiles_of_unit, num_blocks);
@@ -134,18 +133,14 @@ KERNEL_NAME(
           const int end = work.end;
           const int request = work.request;
           int box_key = work.first_tile * TILE_KEYS + lane * BOX_KEYS;
-          const int* const pages = args.pages.block_table + request * args.pages.block_table_stride;
-          const int* const scale_pages = args.pages.k_scale_table + request * args.pages.k_scale_table_stride;
+          const int* const table = copies_keys ? args.pages.block_table + request * args.pages.block_table_stride
+                                               : args.pages.k_scale_table + request * args.pages.k_scale_table_stride;
+          const int num_pages = copies_keys ? args.pages.num_pages : args.pages.num_k_scale_pages;
 #pragma unroll 1
           for (int first = 0; first < num_tiles; first += TILES_OF_WARP, box_key += TILES_OF_WARP * TILE_KEYS) {
             // Of the lane's box. Entries past the last visible key are not read; what TMA finds there are zeros.
-            int page = args.pages.num_pages;
-            int scale_page = args.pages.num_k_scale_pages;
-            if (box_key < end) {
-              page = pages[box_key / PAGE_SIZE];
-              scale_page = scale_pages[box_key / PAGE_SIZE];
-            }
-            if (first == 0 && producer == 0) {  // while the pages are looked up
+            const int page = box_key < end ? table[box_key / PAGE_SIZE] : num_pages;
+            if (first == 0 && copies_keys) {  // while the pages are looked up
               mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
               if (lane == 0) {
                 blocks[block.stage].work = work;
@@ -155,36 +150,38 @@ KERNEL_NAME(
               block.advance(2);
             }
             const int tiles = min(TILES_OF_WARP, num_tiles - first);
-            // This producer's tiles: those of its parity.
 #pragma unroll 1
-            for (int i = (position + producer) % PRODUCERS; i < tiles;) {
-              const int last = min(i + REFILLS * PRODUCERS, tiles);
+            for (int i = 0; i < tiles;) {
+              const int last = min(i + REFILLS, tiles);
 #pragma unroll 1
-              for (u32 number = position + i; number < position + last; number += PRODUCERS) {
+              for (u32 number = position + i; number < position + last; ++number) {
                 mbarrier_wait(key_empty + 8 * (number % KEY_STAGES), number / KEY_STAGES + 1 & 1);
               }
               // Scales were read through the generic proxy and are refilled through the asynchronous one: without
               // this fence TMA may overtake the read. In the math warps it would wait for their stores as well.
               asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #pragma unroll 1
-              for (; i < last; i += PRODUCERS) {
-                int pages_of_tile[TILE_BOXES], scale_pages_of_tile[TILE_BOXES];
+              for (; i < last; ++i) {
+                int pages_of_tile[TILE_BOXES];
 #pragma unroll
-                for (int box = 0; box < TILE_BOXES; ++box) {
-                  pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
-                  scale_pages_of_tile[box] = __shfl_sync(0xffffffff, scale_page, i * TILE_BOXES + box);
-                }
+                for (int box = 0; box < TILE_BOXES; ++box) pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
                 const int row = __shfl_sync(0xffffffff, box_key, i * TILE_BOXES) % PAGE_SIZE;
+                const u32 stage = (position + i) % KEY_STAGES;
+                const u32 full = key_full + 8 * stage;
                 if (elect_one()) {
-                  const u32 stage = (position + i) % KEY_STAGES;
-                  const u32 full = key_full + 8 * stage;
-                  const u32 keys = key_ring + stage * TILE_BYTES;
-                  const u32 scales = shared_address(scale_ring) + stage * SCALE_STAGE_BYTES;
-                  mbarrier_arrive_expect_bytes(full, TILE_BYTES + 4 * TILE_KEYS);
+                  if (copies_keys) {
+                    mbarrier_arrive_expect_bytes(full, TILE_BYTES);
 #pragma unroll
-                  for (int box = 0; box < TILE_BOXES; ++box) {
-                    tma_load_3d(keys + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
-                    tma_load_2d(scales + 4 * box * SCALE_BOX, k_scale_map, full, row, scale_pages_of_tile[box]);
+                    for (int box = 0; box < TILE_BOXES; ++box) {
+                      tma_load_3d(key_ring + stage * TILE_BYTES + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
+                    }
+                  } else {
+                    mbarrier_arrive_expect_bytes(full, 4 * TILE_KEYS);
+#pragma unroll
+                    for (int box = 0; box < TILE_BOXES; ++box) {
+                      tma_load_2d(shared_address(scale_ring) + stage * SCALE_STAGE_BYTES + 4 * box * SCALE_BOX, k_scale_map,
+                                  full, row, pages_of_tile[box]);
+                    }
                   }
                 }
                 __syncwarp();
@@ -197,7 +194,7 @@ KERNEL_NAME(
         share.position += length_of_all;
         if (share.position >= share.end) break;
       }
-      if (producer != 0) return;
+      if (!copies_keys) return;
       mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
       if (lane == 0) {
         blocks[block.stage].work = {0, 0, 0, 0, 0, 0, 0, 0};
@@ -262,6 +259,7 @@ KERNEL_NAME(
     if (work.num_tiles == 0) break;
     const int turns = warpgroups_of_group(column_groups(work.num_tokens));
     const int group = warp / 4 / turns;
+    const int turn = warp / 4 % turns;
     const int first_token = group * TOKENS_PER_GROUP;  // of the group, in the block
     mbarrier_wait(weights_full + 8 * block.stage, block.parity);
     const bool idle = first_token >= work.num_tokens;  // of three groups the fourth warpgroup has none
@@ -270,10 +268,12 @@ KERNEL_NAME(
     const u64 q_descriptor = wgmma_descriptor(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES);
     mbarrier_wait(q_full + 8 * block.stage, block.parity);
 #pragma unroll 1
-    for (int tile = warp / 4 % turns; tile < work.num_tiles; tile += turns) {
+    for (int tile = 0; tile < work.num_tiles; ++tile) {
       const u32 stage = (position + tile) % KEY_STAGES;
       mbarrier_wait(key_full + 8 * stage, (position + tile) / KEY_STAGES & 1);
-      if (idle) {
+      if (idle || tile % turns != turn) {
+        // Another's. Every warp still sees every tile, before the stage is refilled: a parity tells a phase
+        // from its neighbours only.
         __syncwarp();
         if (lane == 0) mbarrier_arrive(key_empty + 8 * stage);
         continue;
@@ -286,7 +286,7 @@ KERNEL_NAME(
       wgmma_start(dot, wgmma_descriptor(key_ring + stage * TILE_BYTES), q_descriptor);
       wgmma_wait<0>(dot);
       __syncwarp();
-      if (lane == 0) mbarrier_arrive_counted(key_empty + 8 * stage, turns);
+      if (lane == 0) mbarrier_arrive(key_empty + 8 * stage);
       const int key = (work.first_tile + tile) * TILE_KEYS + tile_key;
 #if TOKENS_PER_GROUP == 1
       float part[2];

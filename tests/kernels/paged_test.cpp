@@ -1,0 +1,60 @@
+// Kernels of paged keys, executed, against the f64 reference.
+#include <catch2/catch.hpp>
+
+#include "tests/kernels/emulated_case.h"
+
+using namespace mlaindex;
+
+namespace {
+
+constexpr Mask paged_masks[] = {Mask::context, Mask::context_rows, Mask::ragged, Mask::ragged_causal};
+
+tools::CaseRequest paged_case(int heads, int depth, int page_size, Mask mask) {
+  tools::CaseRequest request{.num_tokens = 19, .num_keys = 333, .num_requests = 3, .num_heads = heads, .depth = depth,
+                             .mask = mask, .page_size = page_size, .exact = true};
+  if (!is_ragged(mask)) request.next_n = 1 + (heads + page_size / 16) % 8;
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("paged keys: every head count and page size of every plan, masks and outputs in turn, is right") {
+  KernelStore store(memory_only(), Log());
+  int runs = 0;
+  int turn = 0;
+  for (const std::string& plan : plan_names(Arch::sm_90a, Layout::paged)) {
+    for (int heads : head_counts) {
+      if (heads > 64 && plan != "paged") continue;
+      for (int page_size : {16, 32, 64, 128, 256}) {
+        tools::CaseRequest request = paged_case(heads, depths[turn % 3], page_size, paged_masks[turn / 3 % 4]);
+        request.separate_scales = turn % 2 == 1;
+        request.seed = static_cast<std::uint64_t>(turn + 1);
+        const Form form = forms[turn / 2 % 4];
+        ++turn;
+        ++runs;
+        const std::string problem = trouble(store, Arch::sm_90a, plan, request, form, {.seed = static_cast<std::uint64_t>(turn)});
+        INFO(plan << " heads " << heads << " page " << page_size << ' ' << mask_name(request.mask));
+        CHECK(problem == "");
+      }
+    }
+  }
+  CHECK(runs == 75);
+}
+
+TEST_CASE("paged keys: warpgroups that take turns do not lap each other's stages") {
+  // One CTA walks through all requests, so that the turns change from block to block, the ring goes round
+  // many times, and copies complete in any order.
+  KernelStore store(memory_only(), Log());
+  for (const std::string& plan : plan_names(Arch::sm_90a, Layout::paged)) {
+    for (std::uint64_t schedule = 0; schedule < 12; ++schedule) {
+      tools::CaseRequest request = paged_case(64, 32, 64, schedule % 2 == 0 ? Mask::context : Mask::ragged_causal);
+      request.num_requests = 36;
+      request.num_tokens = 70;
+      request.num_keys = 1500;
+      request.next_n = 1;
+      request.seed = schedule + 1;
+      INFO(plan << " schedule " << schedule);
+      CHECK(trouble(store, Arch::sm_90a, plan, request, forms[0], {.seed = schedule, .num_sms = 1}) == "");
+    }
+  }
+}
