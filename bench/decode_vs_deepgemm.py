@@ -37,7 +37,7 @@ def ours(mlaindex, plan, next_n, heads, q, q_scale, pages, table, lens, width):
     if plan:
         options += ["--plan", plan]
     tokens, batch = q.shape[0], table.shape[0]
-    kernel = Kernel(mlaindex, options, ["--tokens", str(tokens), "--keys", str(table.shape[1] * PAGE)])
+    kernel = Kernel(mlaindex, options, ["--tokens", str(tokens), "--keys", str(table.shape[1] * PAGE), "--requests", str(batch)])
     scores = torch.empty(tokens, width, device="cuda")
     arguments = struct.pack("<QQQQQqqiiiiii", q_scale.data_ptr(), 0, scores.data_ptr(), 0, lens.data_ptr(), heads, width,
                             tokens, table.shape[1] * PAGE, width, batch, 0, 0)

@@ -48,6 +48,8 @@ class Kernel:
         explained = json.loads(subprocess.check_output([mlaindex, "explain", *options, *sizes, "--json"]))
         self.plan = explained["plan"]
         self.launch = explained["launch"]
+        if "--plan" not in options:
+            options = [*options, "--plan", self.plan]
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "kernel.cubin"
             subprocess.check_call([mlaindex, "compile", *options, "--emit", "cubin", "-o", str(path)], stdout=subprocess.DEVNULL)

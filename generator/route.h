@@ -15,8 +15,10 @@ struct ProblemSize {
   int num_requests = 0;  // paged only
 };
 
-// The default plan of the spec's arch, checked.
-Result<Plan> route(const Spec& spec);
+// The plan that is expected to be the fastest for the spec and a problem of that size; the default one of
+// the spec where the size is not known (all zero). Checked. unsupported_shape: there is none yet for the
+// arch and the layout.
+Result<Plan> route(const Spec& spec, const ProblemSize& size = {});
 
 // CTAs of a launch. Of a persistent plan: {workers, 1}, one for each slot of the GPU but no more than
 // there are tiles. Of others: {token blocks, key parts}; the keys of a block are split over CTAs where

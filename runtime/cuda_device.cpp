@@ -78,7 +78,7 @@ Result<ScoreRun> CudaDevice::score(const ScoreProblem& problem, ScoreBuffer scor
   ScoreRun run{.device = name(), .accumulation = accumulation_model(arch_)};
   if (problem.num_tokens == 0 || problem.num_columns == 0) return run;
 
-  auto lookup = store_.get(spec_for(problem, arch_), options.plan_name);
+  auto lookup = store_.get(spec_for(problem, arch_), options.plan_name, size_of(problem));
   if (!lookup) return lookup.error();
   auto launcher = this->launcher(*lookup->kernel);
   if (!launcher) return launcher.error();

@@ -72,7 +72,7 @@ Result<ScoreRun> EmulatorDevice::score(const ScoreProblem& problem, ScoreBuffer 
     return without_launch();
   }
 
-  auto lookup = store_.get(spec_for(problem, arch_), options.plan_name);
+  auto lookup = store_.get(spec_for(problem, arch_), options.plan_name, size_of(problem));
   if (!lookup) return lookup.error();
   const CompiledKernel& kernel = *lookup->kernel;
   auto module = module_of(kernel);

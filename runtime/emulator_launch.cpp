@@ -155,12 +155,10 @@ Result<emulator::RunReport> launch_on_emulator(const CompiledKernel& kernel, con
   }
 
   const int num_sms = settings.num_sms > 0 ? settings.num_sms : board_sms(kernel.spec.arch);
-  const ProblemSize size{static_cast<int>(problem.num_tokens), static_cast<int>(problem.num_keys),
-                         static_cast<int>(problem.num_requests())};
   emulator::LaunchSpec launch;
   launch.module = &module;
   launch.entry = kernel.kernel_name;
-  const LaunchGrid grid = launch_grid(plan, size, num_sms);
+  const LaunchGrid grid = launch_grid(plan, size_of(problem), num_sms);
   launch.grid.x = static_cast<std::uint32_t>(grid.x);
   launch.grid.y = static_cast<std::uint32_t>(grid.y);
   launch.block.x = static_cast<std::uint32_t>(plan.num_threads);

@@ -78,7 +78,7 @@ struct KernelStore::State {
     else log.warn_once("cache open", "compiled kernels are kept in memory only: " + opened.error().text());
   }
 
-  Result<KernelLookup> get(const Spec& spec, std::string_view plan_name);
+  Result<KernelLookup> get(const Spec& spec, std::string_view plan_name, const ProblemSize& size);
   KernelResult make(const Spec& spec, Plan plan, KernelLookup& lookup) noexcept;
   KernelResult find_or_compile(const Spec& spec, Plan plan, KernelLookup& lookup);
   Status get_original(CompiledKernel& kernel, const CacheKey& key, KernelLookup& lookup, StepClock& clock);
@@ -104,9 +104,9 @@ struct KernelStore::State {
   } counters;
 };
 
-Result<KernelLookup> KernelStore::State::get(const Spec& spec, std::string_view plan_name) {
+Result<KernelLookup> KernelStore::State::get(const Spec& spec, std::string_view plan_name, const ProblemSize& size) {
   if (Status valid = validate(spec); !valid) return valid.error();
-  Result<Plan> plan = plan_name.empty() ? route(spec) : make_plan(spec, plan_name);
+  Result<Plan> plan = plan_name.empty() ? route(spec, size) : make_plan(spec, plan_name);
   if (!plan) return plan.error();
   if (Status allowed = check_plan(*plan, spec.arch); !allowed) return allowed.error();
 
@@ -279,8 +279,8 @@ KernelStore::~KernelStore() = default;
 KernelStore::KernelStore(KernelStore&&) noexcept = default;
 KernelStore& KernelStore::operator=(KernelStore&&) noexcept = default;
 
-Result<KernelLookup> KernelStore::get(const Spec& spec, std::string_view plan_name) {
-  return state_->get(spec, plan_name);
+Result<KernelLookup> KernelStore::get(const Spec& spec, std::string_view plan_name, const ProblemSize& size) {
+  return state_->get(spec, plan_name, size);
 }
 
 KernelCounters KernelStore::counters() const noexcept {

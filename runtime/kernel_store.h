@@ -10,6 +10,7 @@
 #include "generator/base/result.h"
 #include "generator/plan.h"
 #include "generator/ptx/cubin_facts.h"
+#include "generator/route.h"
 #include "generator/spec.h"
 #include "runtime/compile.h"
 #include "runtime/config.h"
@@ -76,9 +77,10 @@ class KernelStore {
   KernelStore(KernelStore&&) noexcept;
   KernelStore& operator=(KernelStore&&) noexcept;
 
-  // An empty plan name is the route's choice for the spec. Errors: unsupported_shape,
-  // invalid_argument (unknown plan), no_nvrtc, compile_failed, rejected_by_pass, invalid_file (an override).
-  Result<KernelLookup> get(const Spec& spec, std::string_view plan_name = {});
+  // An empty plan name is the route's choice for the spec and the size of the problem. Errors:
+  // unsupported_shape, invalid_argument (unknown plan), no_nvrtc, compile_failed, rejected_by_pass,
+  // invalid_file (an override).
+  Result<KernelLookup> get(const Spec& spec, std::string_view plan_name = {}, const ProblemSize& size = {});
 
   KernelCounters counters() const noexcept;
   const Config& config() const noexcept;

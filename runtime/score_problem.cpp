@@ -178,6 +178,10 @@ KeyView key_view(const ScoreProblem& problem, std::int64_t request, std::int64_t
   return {problem.k.subspan(index * depth, depth), problem.k_scale[index]};
 }
 
+ProblemSize size_of(const ScoreProblem& problem) noexcept {
+  return {static_cast<int>(problem.num_tokens), static_cast<int>(problem.num_keys), static_cast<int>(problem.num_requests())};
+}
+
 Spec spec_for(const ScoreProblem& problem, Arch arch) noexcept {
   return {.arch = arch, .num_heads = problem.num_heads, .depth = problem.depth, .mask = problem.mask,
           .score_type = problem.score_type, .fill = problem.fill, .layout = problem.layout,

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "generator/base/result.h"
+#include "generator/route.h"
 #include "generator/spec.h"
 #include "runtime/paged_keys.h"
 
@@ -82,6 +83,8 @@ std::int64_t request_of(const ScoreProblem& problem, std::int64_t token) noexcep
 
 // A key that the request's tokens see.
 KeyView key_view(const ScoreProblem& problem, std::int64_t request, std::int64_t key) noexcept;
+
+ProblemSize size_of(const ScoreProblem& problem) noexcept;
 
 // What has to be compiled for this problem on that arch.
 Spec spec_for(const ScoreProblem& problem, Arch arch) noexcept;

@@ -6,7 +6,7 @@ namespace mlaindex::tools {
 Result<ExitCode> run_emit(Session& session, const SpecOptions& options) {
   const Result<Spec> spec = spec_of(options);
   if (!spec) return spec.error();
-  const Result<Plan> plan = plan_of(*spec, options.plan);
+  const Result<Plan> plan = plan_of(*spec, options);
   if (!plan) return plan.error();
   const Result<std::string> source = emit_source(*spec, *plan);
   if (!source) return source.error();

@@ -13,7 +13,7 @@ namespace mlaindex::tools {
 Result<ExitCode> run_explain(Session& session, const SpecOptions& options) {
   const Result<Spec> spec = spec_of(options);
   if (!spec) return spec.error();
-  const Result<Plan> plan = plan_of(*spec, options.plan);
+  const Result<Plan> plan = plan_of(*spec, options);
   if (!plan) return plan.error();
 
   Output& output = session.output();
@@ -29,9 +29,7 @@ Result<ExitCode> run_explain(Session& session, const SpecOptions& options) {
   output.line(text);
   if (options.num_tokens && options.num_keys) {
     const LowerBound bound = lower_bound(*spec, *options.num_tokens, *options.num_keys);
-    const auto as_int = [](std::int64_t n) { return static_cast<int>(std::min<std::int64_t>(n, INT32_MAX)); };
-    const ProblemSize size{as_int(*options.num_tokens), as_int(*options.num_keys)};
-    const LaunchGrid grid = launch_grid(*plan, size, bound.num_sms);
+    const LaunchGrid grid = launch_grid(*plan, size_of(options), bound.num_sms);
     launch["grid"] = {grid.x, grid.y};
     output.line();
     output.line(plan->persistent ? fmt::format("grid       {} CTA(s), which share out the key tiles, on the {} SMs of one {}",

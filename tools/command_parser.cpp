@@ -60,6 +60,8 @@ void add_spec_options(CLI::App& command, SpecOptions& options) {
   command.add_option("--tokens", options.num_tokens, "Size of the problem at hand, for choosing a plan")
       ->type_name("N");
   command.add_option("--keys", options.num_keys, "Size of the problem at hand, for choosing a plan")->type_name("N");
+  command.add_option("--requests", options.num_requests, "The same, of paged keys: requests that share the tokens")
+      ->type_name("N");
 }
 
 // Builds the grammar and keeps what the words chose.
@@ -196,6 +198,8 @@ void Grammar::add_prewarm() {
       ->type_name("NAME,...");
   command.add_option("--heads", options->num_heads, "Indexer heads, each 1 to 128")->delimiter(',')->type_name("N,...");
   command.add_option("--depth", options->depths, "Elements per head, with --heads: 32, 64, 128 (default 128)")
+      ->delimiter(',')->type_name("N,...");
+  command.add_option("--page-size", options->page_sizes, "Keys a page, of paged keys: 16, 32, 64 (default), 128, 256")
       ->delimiter(',')->type_name("N,...");
   command.add_option("--jobs", options->jobs, "Kernels compiled at once (default: one per core)")->type_name("N");
 }

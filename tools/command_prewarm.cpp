@@ -20,20 +20,48 @@ namespace {
 constexpr int max_jobs = 256;
 constexpr std::string_view cache_hint = "name a writable folder with --cache-dir or MLAINDEX_JIT_CACHE_DIR";
 
-// Every kernel that a model of this shape can ask for.
-void add_specs(std::vector<Spec>& specs, Arch arch, int num_heads, int depth) {
-  for (Mask mask : {Mask::full, Mask::ranges, Mask::ragged, Mask::ragged_causal}) {
-    for (ScoreType score_type : {ScoreType::f32, ScoreType::bf16}) {
-      for (Fill fill : {Fill::none, Fill::negative_infinity}) {
-        const Spec spec{.arch = arch, .num_heads = num_heads, .depth = depth, .mask = mask,
-                        .score_type = score_type, .fill = fill};
-        if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(spec);
-      }
+// One kernel. An empty plan name is the route's choice, which for contiguous keys is always the same.
+struct Wanted {
+  Spec spec;
+  std::string plan;
+
+  bool operator==(const Wanted&) const = default;
+};
+
+// Adds the spec in every form of the output, with that plan.
+void add_forms(std::vector<Wanted>& kernels, Spec spec, const std::string& plan) {
+  for (ScoreType score_type : {ScoreType::f32, ScoreType::bf16}) {
+    for (Fill fill : {Fill::none, Fill::negative_infinity}) {
+      spec.score_type = score_type;
+      spec.fill = fill;
+      const Wanted wanted{spec, plan};
+      if (std::find(kernels.begin(), kernels.end(), wanted) == kernels.end()) kernels.push_back(wanted);
     }
   }
 }
 
-Result<std::vector<Spec>> specs_of(const PrewarmOptions& options) {
+// Every kernel that a model of this shape can ask for: whatever the batch, one of them is the route's choice.
+Status add_kernels(std::vector<Wanted>& kernels, Spec shape, const std::vector<int>& page_sizes) {
+  if (Status valid = validate(shape); !valid) return valid;
+  for (Mask mask : {Mask::full, Mask::ranges, Mask::ragged, Mask::ragged_causal}) {
+    shape.mask = mask;
+    add_forms(kernels, shape, "");
+  }
+  shape.layout = Layout::paged;
+  for (int page_size : page_sizes) {
+    shape.page_size = page_size;
+    for (Mask mask : {Mask::context, Mask::context_rows, Mask::ragged, Mask::ragged_causal}) {
+      shape.mask = mask;
+      if (Status valid = validate(shape); !valid) return valid;
+      for (const std::string& plan : plan_names(shape.arch, Layout::paged)) {
+        if (make_plan(shape, plan)) add_forms(kernels, shape, plan);  // some plans take few heads only
+      }
+    }
+  }
+  return {};
+}
+
+Result<std::vector<Wanted>> kernels_of(const PrewarmOptions& options) {
   if (options.presets.empty() && options.num_heads.empty()) {
     return Error{ErrorCode::invalid_argument, "nothing to prewarm", "give --preset, or --heads and --depth"};
   }
@@ -46,17 +74,16 @@ Result<std::vector<Spec>> specs_of(const PrewarmOptions& options) {
   for (int num_heads : options.num_heads) {
     for (int depth : options.depths) shapes.emplace_back(num_heads, depth);
   }
-  std::vector<Spec> specs;
+  std::vector<Wanted> kernels;
   for (const std::string& name : options.archs) {
     const Result<Arch> arch = parse_arch(name);
     if (!arch) return arch.error();
     for (const auto& [num_heads, depth] : shapes) {
-      if (Status valid = validate(Spec{.arch = *arch, .num_heads = num_heads, .depth = depth}); !valid)
-        return valid.error();
-      add_specs(specs, *arch, num_heads, depth);
+      const Spec shape{.arch = *arch, .num_heads = num_heads, .depth = depth};
+      if (Status added = add_kernels(kernels, shape, options.page_sizes); !added) return added.error();
     }
   }
-  return specs;
+  return kernels;
 }
 
 // Whether every other kernel would fail alike.
@@ -67,19 +94,19 @@ bool is_of_the_machine(ErrorCode code) {
 
 // Looks every kernel up on `jobs` threads; the results are in the order of the specs, and missing
 // where a failure of the machine ended the work.
-std::vector<std::optional<Result<KernelLookup>>> look_up(KernelStore& kernels, const std::vector<Spec>& specs,
+std::vector<std::optional<Result<KernelLookup>>> look_up(KernelStore& kernels, const std::vector<Wanted>& wanted,
                                                          int jobs) {
-  std::vector<std::optional<Result<KernelLookup>>> results(specs.size());
+  std::vector<std::optional<Result<KernelLookup>>> results(wanted.size());
   std::atomic<std::size_t> next{0};
   std::atomic<bool> hopeless{false};
-  ProgressBar progress(specs.size());
+  ProgressBar progress(wanted.size());
   const auto work = [&] {
-    for (std::size_t i = next++; i < specs.size() && !hopeless; i = next++) {
-      results[i] = kernels.get(specs[i]);
+    for (std::size_t i = next++; i < wanted.size() && !hopeless; i = next++) {
+      const Spec& spec = wanted[i].spec;
+      results[i] = kernels.get(spec, wanted[i].plan);
       if (!*results[i] && is_of_the_machine(results[i]->error().code)) hopeless = true;
-      progress.advance(fmt::format("{} {}x{} {} {} {}", arch_name(specs[i].arch), specs[i].num_heads, specs[i].depth,
-                                   mask_name(specs[i].mask), score_type_name(specs[i].score_type),
-                                   specs[i].fill == Fill::none ? "" : fill_name(specs[i].fill)));
+      progress.advance(fmt::format("{} {}x{} {} {} {}", arch_name(spec.arch), spec.num_heads, spec.depth, mask_name(spec.mask),
+                                   score_type_name(spec.score_type), spec.fill == Fill::none ? "" : fill_name(spec.fill)));
     }
   };
   std::vector<std::jthread> threads;
@@ -111,7 +138,7 @@ struct Tally {
 };
 
 // Counts the results and puts them into the JSON object; failures are printed too.
-Tally report(Output& output, const std::vector<Spec>& specs,
+Tally report(Output& output, const std::vector<Wanted>& wanted,
              const std::vector<std::optional<Result<KernelLookup>>>& results) {
   Tally tally;
   Json kernels = Json::array(), failures = Json::array();
@@ -127,9 +154,9 @@ Tally report(Output& output, const std::vector<Spec>& specs,
     }
     const Error& error = lookup.error();
     if (!tally.first_failure) tally.first_failure = error;
-    output.row("failed", to_string(specs[i]));
+    output.row("failed", to_string(wanted[i].spec));
     failures.push_back(
-        {{"spec", to_string(specs[i])}, {"code", error_code_name(error.code)}, {"message", error.message}});
+        {{"spec", to_string(wanted[i].spec)}, {"code", error_code_name(error.code)}, {"message", error.message}});
   }
   output.set("kernels", std::move(kernels));
   output.set("failed", std::move(failures));
@@ -137,7 +164,7 @@ Tally report(Output& output, const std::vector<Spec>& specs,
   output.set("found", tally.found);
   output.set("overridden", tally.overridden);
   output.row("kernels", fmt::format("{} of {} ready: {} compiled, {} found in the cache{}", tally.compiled + tally.found,
-                                    specs.size(), tally.compiled, tally.found,
+                                    wanted.size(), tally.compiled, tally.found,
                                     tally.overridden == 0
                                         ? ""
                                         : fmt::format("; {} overridden, which the cache does not keep", tally.overridden)));
@@ -151,18 +178,18 @@ Result<ExitCode> run_prewarm(Session& session, const PrewarmOptions& options) {
     return Error{ErrorCode::invalid_argument, fmt::format("--jobs {}", options.jobs),
                  fmt::format("allowed: 1 to {}", max_jobs)};
   }
-  const Result<std::vector<Spec>> specs = specs_of(options);
-  if (!specs) return specs.error();
+  const Result<std::vector<Wanted>> wanted = kernels_of(options);
+  if (!wanted) return wanted.error();
   if (Status cache = check_cache(session); !cache) return cache.error();
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const int jobs = std::min({options.jobs == 0 ? cores : options.jobs, static_cast<int>(specs->size()), max_jobs});
+  const int jobs = std::min({options.jobs == 0 ? cores : options.jobs, static_cast<int>(wanted->size()), max_jobs});
 
   const auto begin = std::chrono::steady_clock::now();
-  const auto results = look_up(session.kernels(), *specs, jobs);
+  const auto results = look_up(session.kernels(), *wanted, jobs);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   Output& output = session.output();
-  const Tally tally = report(output, *specs, results);
+  const Tally tally = report(output, *wanted, results);
   const std::string cache_dir = session.config().cache_dir.string();
   output.row("time", fmt::format("{:.1f} s, {} at once", seconds, jobs));
   output.row("cache", cache_dir);

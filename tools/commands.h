@@ -57,6 +57,7 @@ struct PrewarmOptions {
   std::vector<std::string> presets;
   std::vector<int> num_heads;
   std::vector<int> depths{128};
+  std::vector<int> page_sizes{64};  // of paged keys
   int jobs = 0;  // 0: one per core
 };
 Result<ExitCode> run_prewarm(Session& session, const PrewarmOptions& options);

@@ -48,6 +48,7 @@ Result<Spec> spec_of(const SpecOptions& options) {
   if (!layout) return layout.error();
   if (Status tokens = check_size("--tokens", options.num_tokens); !tokens) return tokens.error();
   if (Status keys = check_size("--keys", options.num_keys); !keys) return keys.error();
+  if (Status requests = check_size("--requests", options.num_requests); !requests) return requests.error();
   const Result<Arch> arch = parse_arch(options.arch);
   if (!arch) return arch.error();
   const Mask default_mask = *layout == Layout::paged ? Mask::context : Mask::ragged_causal;
@@ -64,9 +65,14 @@ Result<Spec> spec_of(const SpecOptions& options) {
   return spec;
 }
 
-Result<Plan> plan_of(const Spec& spec, const std::string& name) {
-  if (name.empty()) return route(spec);
-  Result<Plan> plan = make_plan(spec, name);
+ProblemSize size_of(const SpecOptions& options) {
+  return {static_cast<int>(options.num_tokens.value_or(0)), static_cast<int>(options.num_keys.value_or(0)),
+          static_cast<int>(options.num_requests.value_or(0))};
+}
+
+Result<Plan> plan_of(const Spec& spec, const SpecOptions& options) {
+  if (options.plan.empty()) return route(spec, size_of(options));
+  Result<Plan> plan = make_plan(spec, options.plan);
   if (!plan) return plan;
   if (Status runs = check_plan(*plan, spec.arch); !runs) return runs.error();
   return plan;

@@ -7,6 +7,7 @@
 
 #include "generator/base/result.h"
 #include "generator/plan.h"
+#include "generator/route.h"
 #include "generator/spec.h"
 #include "runtime/config.h"
 
@@ -35,13 +36,16 @@ struct SpecOptions {
   std::string score_type = "f32";
   std::string fill = "none";
   std::string plan;  // empty: the default
-  std::optional<std::int64_t> num_tokens, num_keys;
+  std::optional<std::int64_t> num_tokens, num_keys, num_requests;
 };
 
 // Errors: unsupported_arch, unsupported_shape, invalid_argument; each says what is allowed.
 Result<Spec> spec_of(const SpecOptions& options);
 
-// The named plan, checked, or the default one.
-Result<Plan> plan_of(const Spec& spec, const std::string& name);
+// The named plan, checked, or the one that fits the size given.
+Result<Plan> plan_of(const Spec& spec, const SpecOptions& options);
+
+// Zero where not given.
+ProblemSize size_of(const SpecOptions& options);
 
 }  // namespace mlaindex::tools

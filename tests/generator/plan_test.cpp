@@ -77,9 +77,17 @@ TEST_CASE("the order of barriers is that of the kernels' own text") {
 
 TEST_CASE("an unknown plan is refused with the names there are") {
   CHECK(make_plan(spec_of(Arch::sm_90a, 64, 128), "seed").error().text() ==
-        "no plan 'seed' for sm_90a (allowed: q_resident)");
+        "no plan 'seed' for sm_90a and contiguous keys (allowed: q_resident)");
   CHECK(make_plan(spec_of(Arch::sm_100a, 64, 128), "").error().text() ==
-        "no plan '' for sm_100a (allowed: q_resident, seed)");
+        "no plan '' for sm_100a and contiguous keys (allowed: q_resident, seed)");
+  Spec paged = spec_of(Arch::sm_90a, 128, 128);
+  paged.layout = Layout::paged;
+  paged.page_size = 64;
+  paged.mask = Mask::context;
+  CHECK(make_plan(paged, "q_resident").error().text() ==
+        "no plan 'q_resident' for sm_90a and paged keys (allowed: paged, paged_narrow)");
+  CHECK(make_plan(paged, "paged_narrow").error().text() ==
+        "plan 'paged_narrow' with num_heads = 128 (allowed: up to 64; plans: paged, paged_narrow)");
 }
 
 TEST_CASE("an illegal plan is refused with the limit it breaks") {

@@ -26,6 +26,21 @@ TEST_CASE("the default plan of an arch is its first") {
   CHECK(route(spec).error().code == ErrorCode::unsupported_shape);
 }
 
+TEST_CASE("paged keys: few columns take the narrow plan, more or unknown ones the wide plan") {
+  Spec spec{.arch = Arch::sm_90a, .num_heads = 64, .mask = Mask::context, .layout = Layout::paged, .page_size = 64};
+  const auto name = [&](int tokens, int requests) { return route(spec, {tokens, 4096, requests})->name; };
+  CHECK(route(spec)->name == "paged");
+  CHECK(name(5, 5) == "paged_narrow");
+  CHECK(name(10, 5) == "paged");
+  spec.num_heads = 4;  // padded to 8
+  CHECK(name(40, 5) == "paged_narrow");
+  CHECK(name(45, 5) == "paged");
+  spec.num_heads = 128;
+  CHECK(name(5, 5) == "paged");
+  spec.arch = Arch::sm_100a;
+  CHECK(route(spec).error().text() == "layout=paged has no kernel for sm_100a yet (paged keys: sm_90a; contiguous keys: sm_90a, sm_100a)");
+}
+
 TEST_CASE("keys are split when the token blocks underfill the machine, and only then") {
   const Plan plan = plan_of(Arch::sm_100a, 64);  // 2 tokens a block, 128 keys a tile, 2 CTAs an SM
   CHECK(launch_grid(plan, {4 * b200_sms, 65536}, b200_sms).y == 1);

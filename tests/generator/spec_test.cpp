@@ -16,6 +16,14 @@ void for_each_spec(Visit visit) {
         for (Mask mask : {Mask::full, Mask::ranges, Mask::ragged, Mask::ragged_causal})
           for (ScoreType type : {ScoreType::f32, ScoreType::bf16})
             for (Fill fill : {Fill::none, Fill::negative_infinity}) visit(Spec{arch, heads, depth, mask, type, fill});
+  for (Arch arch : all_archs)
+    for (int heads : {1, 64, max_num_heads})
+      for (int depth : {32, 64, 128})
+        for (Mask mask : {Mask::context, Mask::context_rows, Mask::ragged, Mask::ragged_causal})
+          for (ScoreType type : {ScoreType::f32, ScoreType::bf16})
+            for (Fill fill : {Fill::none, Fill::negative_infinity})
+              for (int page_size : {16, 32, 64, 128, 256})
+                visit(Spec{arch, heads, depth, mask, type, fill, Layout::paged, page_size});
 }
 
 }  // namespace
@@ -45,6 +53,25 @@ TEST_CASE("a spec outside the contract is refused with what was given and what i
   CHECK(refused(129, 128) == "unsupported_shape: num_heads = 129 (allowed: 1 to 128)");
   CHECK(refused(0, 128) == "unsupported_shape: num_heads = 0 (allowed: 1 to 128)");
   CHECK(refused(64, 96) == "unsupported_shape: depth = 96 (allowed: 32, 64, 128)");
+}
+
+TEST_CASE("layouts, masks and page sizes that do not go together are refused") {
+  const auto refused = [](Layout layout, Mask mask, int page_size) {
+    Spec spec;
+    spec.layout = layout;
+    spec.mask = mask;
+    spec.page_size = page_size;
+    const Status status = validate(spec);
+    return status ? std::string() : status.error().text();
+  };
+  CHECK(refused(Layout::paged, Mask::full, 64) == "mask full with paged keys (allowed: context, context_rows, ragged, ragged_causal)");
+  CHECK(refused(Layout::contiguous, Mask::context, 0) ==
+        "mask context with contiguous keys (allowed: full, ranges, ragged, ragged_causal; context lengths go with paged keys)");
+  CHECK(refused(Layout::contiguous, Mask::full, 64) == "page_size = 64 with contiguous keys (only the layout 'paged' has pages)");
+  for (int page_size : {0, 8, 48, 512}) {
+    CHECK(refused(Layout::paged, Mask::context, page_size) ==
+          "page_size = " + std::to_string(page_size) + " (allowed: 16, 32, 64, 128, 256)");
+  }
 }
 
 TEST_CASE("heads are padded to the next power of two, at least four") {

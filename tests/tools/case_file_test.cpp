@@ -121,7 +121,7 @@ TEST_CASE("every wrong case says which tensor, what it is and what is expected")
   const Wrong wrong[] = {
       {[](Safetensors& f) { f.tensors.erase("q"); }, "has no tensor 'q'"},
       {[](Safetensors& f) { f.tensors.erase("k_scale"); }, "has no tensor 'k_scale'"},
-      {[](Safetensors& f) { f.tensors.erase("k"); f.tensors["kv_pages"] = zeros("U8", {1, 2112}); }, "paged keys"},
+      {[](Safetensors& f) { f.tensors["kv_pages"] = zeros("U8", {1, 2112}); }, "has both kv_pages and k"},
       {set("q", [] { return zeros("F16", {3, 2, 32}); }), "q has dtype F16; allowed: F8_E4M3"},
       {set("k", [] { return zeros("F8_E5M2", {5, 32}); }), "k has dtype F8_E5M2; allowed: F8_E4M3"},
       {set("q_scale", [] { return zeros("BF16", {3, 2}); }), "q_scale has dtype BF16; allowed: F32"},

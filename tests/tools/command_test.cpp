@@ -51,12 +51,18 @@ TEST_CASE("wrong usage ends with 2, says what is wrong and where to look") {
       {{"emit", "--arch", "sm_90a", "--fill", "0"}, "unknown fill '0'"},
       {{"emit", "--arch", "sm_90a", "--plan", "best"}, "best"},
       {{"emit", "--arch", "sm_90a", "--op", "topk"}, "unknown op 'topk'"},
-      {{"emit", "--arch", "sm_90a", "--layout", "paged"}, "'paged' is not available in this version"},
+      {{"emit", "--arch", "sm_100a", "--layout", "paged"}, "layout=paged has no kernel for sm_100a yet"},
+      {{"emit", "--arch", "sm_90a", "--layout", "paged", "--page-size", "48"}, "allowed: 16, 32, 64, 128, 256"},
+      {{"emit", "--arch", "sm_90a", "--layout", "paged", "--mask", "full"}, "mask full with paged keys"},
+      {{"emit", "--arch", "sm_90a", "--layout", "packed"}, "unknown layout 'packed'"},
       {{"emit", "--arch", "sm_90a", "--log-level", "loud"}, "unknown log level 'loud'"},
       {{"compile", "--arch", "sm_90a", "--emit", "sass"}, "unknown --emit 'sass'"},
       {{"compile", "--arch", "sm_90a", "-o", "x"}, "-o goes with --emit"},
       {{"compile", "--arch", "sm_90a", "--emit", "cubin", "--json"}, "a cubin is binary"},
-      {{"make-case", run.file("x"), "--paged"}, "--paged is not available in this version"},
+      {{"make-case", run.file("x"), "--paged", "24"}, "page_size = 24"},
+      {{"make-case", run.file("x"), "--next-n", "2"}, "--next-n has no meaning"},
+      {{"make-case", run.file("x"), "--separate-scales"}, "--separate-scales has no meaning without --paged"},
+      {{"make-case", run.file("x"), "--paged", "64", "--tokens", "5"}, "--tokens has no meaning"},
       {{"make-case", run.file("x"), "--heads", "129"}, "num_heads = 129"},
       {{"make-case", run.file("x"), "--mask", "full", "--requests", "2"}, "--requests has no meaning"},
       {{"make-case", run.file("absent/x"), "--tokens", "1", "--keys", "1"}, "could not be written"},
@@ -67,7 +73,6 @@ TEST_CASE("wrong usage ends with 2, says what is wrong and where to look") {
       {{"score", in, "--device", "cpu", "-o", in}, "is an input"},
       {{"score", in, in, "--device", "cpu", "-o", in}, "not a folder"},
       {{"score", in, in, "--device", "cpu", "-o", run.file("out")}, "two inputs would both go to"},
-      {{"score", in, "--device", "cpu", "--layout", "paged"}, "not available in this version"},
       {{"score", in, "--device", "cpu", "--arch", "sm_90a", "--plan", "best"}, "'best'"},
       {{"prewarm"}, "nothing to prewarm"},
       {{"prewarm", "--preset", "gpt-2"}, "unknown preset 'gpt-2'"},
@@ -310,13 +315,13 @@ TEST_CASE("a cache that cannot be written is a warning, and the work is done") {
 TEST_CASE("prewarm compiles every mask, type and fill of a shape once") {
   if (!has_nvrtc()) return;
   const Shell run;
-  const std::vector<std::string> words{"prewarm", "--arch", "sm_90a", "--heads", "8",
+  const std::vector<std::string> words{"prewarm", "--arch", "sm_100a", "--heads", "8",
                                        "--depth", "32",     "--jobs", "2",       "--json"};
   const Finished first = run(words);
   INFO(first.err);
   CHECK(first.exit_code == 0);
   CHECK(parsed(first)["compiled"] == 16);
-  CHECK_THAT(first.err, StartsWith("[1/16] sm_90a 8x32 ") && Contains("[16/16]"));
+  CHECK_THAT(first.err, StartsWith("[1/16] sm_100a 8x32 ") && Contains("[16/16]"));
   const nlohmann::json second = parsed(run(words));
   CHECK(second["compiled"] == 0);
   CHECK(second["found"] == 16);

@@ -118,8 +118,8 @@ struct ScoreArguments {
 static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has the same layout");
 
 // common/visible_range.cuh -----------------------------------------------------------------
-// Which keys a token sees: [begin, end), clamped to the keys that exist and to the width of the
-// output. An empty range is [0, 0).
+// Which keys a token sees: [begin, end), clamped to the keys that exist (paged: that the block table
+// covers) and to the width of the output. An empty range is [0, 0).
 
 struct VisibleRange {
   int begin;
