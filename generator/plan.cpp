@@ -5,8 +5,9 @@
 namespace mlaindex {
 namespace {
 
-constexpr int columns_per_group = 128;  // N of every MMA: the heads of 128 / padded_heads tokens
+constexpr int columns_per_group = 128;  // the heads of 128 / padded_heads tokens, of which an MMA takes one group or more
 constexpr int range_bytes = 8;          // VisibleRange: two i32
+constexpr int units_bytes = 4 * 256;    // SCHEDULE_UNITS of common/work_schedule.cuh
 
 Plan common_plan(const Spec& spec) {
   Plan plan;
@@ -28,10 +29,10 @@ void append_weights(Plan& plan, std::string contents) {
   append(plan, "weights", plan.column_groups * columns_per_group * 4, 16, std::move(contents));
 }
 
-// Of a block that the scheduler of sm90/q_resident.cu hands on: work, ranges, weights.
-int block_bytes(const Plan& plan) noexcept {
+// Of a block that the scheduler of a persistent kernel hands on: work, ranges, weights.
+int block_bytes(const Plan& plan, int num_weights) noexcept {
   const int ranges = (plan.tokens_per_block * range_bytes + 15) / 16 * 16;
-  return 16 + ranges + 4 * plan.tokens_per_block * (plan.padded_heads + 4);
+  return 16 + ranges + 4 * num_weights;
 }
 
 // Few heads: a lane's 64 accumulators are whole tokens, and four warpgroups hide each other's folds.
@@ -66,25 +67,21 @@ Plan sm90_q_resident(const Spec& spec) {
   append(plan, "q", 2 * plan.column_groups * columns_per_group * spec.depth, swizzle_alignment,
          fmt::format("2 token blocks of {} columns x {} bytes, swizzled", plan.column_groups * columns_per_group, spec.depth));
   append_keys(plan, spec);
-  append(plan, "blocks", 2 * block_bytes(plan), 16, "2 token blocks: their key tiles, visible ranges and q_scale");
-  append(plan, "units", 4 * 256, 16, "key tiles of 256 runs of tokens");
+  append(plan, "blocks", 2 * block_bytes(plan, plan.tokens_per_block * (plan.padded_heads + 4)), 16,
+         "2 token blocks: their key tiles, visible ranges and q_scale");
+  append(plan, "units", units_bytes, 16, "key tiles of 256 runs of tokens");
   append(plan, "barriers", (2 * plan.key_stages + 8) * barrier_bytes, 8,
          "key full and empty; of each block: work, weights and Q full, empty");
   return plan;
 }
 
-// What both sm_100a plans share: 256 threads, one Q tile, two accumulator stages.
-Plan sm100_common(const Spec& spec) {
-  Plan plan = common_plan(spec);
-  plan.column_groups = 1;
-  plan.tokens_per_block = plan.tokens_per_box = columns_per_group / plan.padded_heads;
+// Two stages of tensor memory, so that an MMA runs under the fold of the one before it.
+void allocate_accumulators(Plan& plan) {
   plan.accumulator_stages = 2;
-  plan.num_threads = 256;
-  plan.tensor_memory_columns = plan.accumulator_stages * columns_per_group;
+  plan.tensor_memory_columns = plan.accumulator_stages * plan.mma_n;
   for (int stage = 0; stage < plan.accumulator_stages; ++stage) {
-    plan.tensor_memory.push_back({fmt::format("accumulator {}", stage), stage * columns_per_group, columns_per_group});
+    plan.tensor_memory.push_back({fmt::format("accumulator {}", stage), stage * plan.mma_n, plan.mma_n});
   }
-  return plan;
 }
 
 void append_bookkeeping(Plan& plan) {
@@ -94,42 +91,59 @@ void append_bookkeeping(Plan& plan) {
   append(plan, "tensor_memory_slot", 4, 8, "address of the allocation");
 }
 
+// 256 columns make the widest MMA: each tile is read for twice the tokens. A tile is two MMAs, each with an
+// accumulator of its own, and what a tile costs besides its fold is paid once for both.
 Plan sm100_q_resident(const Spec& spec) {
-  Plan plan = sm100_common(spec);
+  Plan plan = common_plan(spec);
   plan.name = "q_resident";
   plan.template_path = "sm100/q_resident.cu";
   plan.why =
-      "one thread owns a key of a 128-key tile, so the head sum needs no shuffle and folds two "
-      "heads an instruction; two CTAs an SM hide each other's start";
-  plan.column_order = ColumnOrder::token_major;
-  plan.tile_keys = plan.mma_m = 128;
-  plan.key_stages = 5;
-  plan.k_scale_by_tma = true;
-  plan.ctas_per_sm = 2;
-  plan.entry_registers = 128;
-  plan.roles = {{"math: fold, store", 0, 4, 208},
-                {"MMA issue, tensor memory", 4, 1, 48},
-                {"TMA producer", 5, 1, 48},
-                {"-inf fill", 6, 2, 48}};
-  append_operands(plan, spec);
-  const int scale_stage = (4 * (plan.tile_keys + 4) + 127) / 128 * 128;
-  append(plan, "k_scale", plan.key_stages * scale_stage, 128,
-         fmt::format("{} stages of {} f32", plan.key_stages, plan.tile_keys + 4));
-  append_weights(plan, "half of q_scale, by column");
-  append_bookkeeping(plan);
+      "one thread owns a key, so the head sum needs no shuffle and folds two columns an instruction; "
+      "every CTA gets an equal share of all key tiles";
+  plan.column_order = ColumnOrder::head_major;
+  plan.column_groups = 2;
+  plan.tokens_per_box = columns_per_group / plan.padded_heads;
+  plan.tokens_per_block = plan.column_groups * plan.tokens_per_box;
+  plan.tile_keys = 256;
+  plan.mma_m = 128;
+  plan.mma_n = plan.column_groups * columns_per_group;
+  plan.key_stages = 4;
+  allocate_accumulators(plan);
+  plan.persistent = true;
+  plan.num_threads = 384;
+  plan.ctas_per_sm = 1;
+  plan.entry_registers = 168;
+  plan.roles = {{"math: fold, store", 0, 8, 232},
+                {"TMA producer", 8, 1, 40},
+                {"MMA issue, tensor memory", 9, 1, 40},
+                {"scheduler, q_scale", 10, 1, 40},
+                {"-inf fill", 11, 1, 40}};
+  append(plan, "q", 2 * plan.mma_n * spec.depth, swizzle_alignment,
+         fmt::format("2 token blocks of {} columns x {} bytes, swizzled", plan.mma_n, spec.depth));
+  append_keys(plan, spec);
+  append(plan, "blocks", 2 * block_bytes(plan, plan.mma_n), 16,
+         "2 token blocks: their key tiles, visible ranges and half of q_scale");
+  append(plan, "units", units_bytes, 16, "key tiles of 256 runs of tokens");
+  append(plan, "barriers", (2 * plan.key_stages + 2 * plan.accumulator_stages + 8) * barrier_bytes, 8,
+         "key full and empty, accumulator full and empty; of each block: work, weights and Q full, empty");
+  append(plan, "tensor_memory_slot", 4, 8, "address of the allocation");
   return plan;
 }
 
 Plan sm100_seed(const Spec& spec) {
-  Plan plan = sm100_common(spec);
+  Plan plan = common_plan(spec);
   plan.name = "seed";
   plan.template_path = "sm100/seed.cu";
   plan.why =
       "the first plan of the project, the yardstick of later ones: 64-key tiles, an 8-deep ring, "
       "k_scale gathered from global memory";
   plan.column_order = ColumnOrder::head_major;
+  plan.column_groups = 1;
+  plan.tokens_per_block = plan.tokens_per_box = columns_per_group / plan.padded_heads;
   plan.tile_keys = plan.mma_m = 64;
   plan.key_stages = 8;
+  allocate_accumulators(plan);
+  plan.num_threads = 256;
   plan.ctas_per_sm = 1;
   plan.entry_registers = 255;
   plan.roles = {{"math: fold, store", 0, 4, 255},

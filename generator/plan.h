@@ -51,7 +51,7 @@ struct Plan {
   int padded_heads = 0;
   int tokens_per_block = 0;   // tokens resident in one CTA
   int tokens_per_box = 0;     // tokens of one copy of Q; what ColumnOrder calls tokens
-  int column_groups = 0;      // Q tiles in one CTA, mma_n columns each
+  int column_groups = 0;      // Q tiles in one CTA, 128 columns each
   int tile_keys = 0;          // keys a ring stage holds
   int mma_m = 0, mma_n = 0, mma_k = 0;
   int key_stages = 0;

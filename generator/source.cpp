@@ -29,7 +29,7 @@ Switches switches_of(const Spec& spec, const Plan& plan) {
           {"SCORE_BF16", spec.score_type == ScoreType::bf16},
           {"FILL_NEGATIVE_INFINITY", spec.fill == Fill::negative_infinity},
           {"K_SCALE_BY_TMA", plan.k_scale_by_tma},
-          {"TOKENS_PER_GROUP", plan.mma_n / plan.padded_heads},
+          {"TOKENS_PER_GROUP", plan.tokens_per_block / plan.column_groups},
           {"TOKENS_PER_BOX", plan.tokens_per_box},
           {"ACCUMULATORS", plan.accumulator_stages},
           {"LANE_TOKENS", tokens_per_accumulators(plan) / plan.tokens_per_box},
@@ -49,7 +49,7 @@ std::string plan_constants(const Spec& spec, const Plan& plan, std::string_view 
   constant("PADDED_HEADS", plan.padded_heads);
   constant("DEPTH", spec.depth);
   constant("COLUMN_GROUPS", plan.column_groups);
-  constant("TOKENS_PER_GROUP", plan.mma_n / plan.padded_heads);
+  constant("TOKENS_PER_GROUP", plan.tokens_per_block / plan.column_groups);
   constant("TOKENS_PER_BLOCK", plan.tokens_per_block);
   constant("TOKENS_PER_WARPGROUP", tokens_per_accumulators(plan));
   constant("TOKENS_PER_BOX", plan.tokens_per_box);

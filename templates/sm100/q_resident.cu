@@ -1,169 +1,280 @@
-// Scores of a block of tokens against a stream of keys, on Blackwell.
+// Scores of blocks of tokens against streams of keys, on Blackwell.
 //
-// S^T = K Q^T: a tile of 128 keys is the M side, 128 (token, head) columns are the N side. Q of the
-// block stays in shared memory; keys and their scales stream through a TMA ring; accumulators
-// alternate between two stages of tensor memory, so the MMA of one tile runs under the fold of the
-// other. One thread owns a key. Two CTAs share an SM.
+// S^T = K Q^T: half a tile, 128 keys, is the M side of an MMA; two groups of 128 (token, head) columns are
+// its N side. Q of a token block stays in shared memory while the block's keys stream through a TMA ring.
+// The two halves of a tile have an accumulator stage of tensor memory each, so the MMA of one runs under
+// the fold of the other. Two math warpgroups own a group of columns each; one thread owns a key.
 //
-//   warps 0-3: math. warp 4: issues the MMAs, owns tensor memory. warp 5: TMA. warps 6, 7: fill.
+// One CTA stays on each SM for an equal share of all key tiles (work_schedule.cuh). The scheduler warp
+// walks through it, a token block at a time; Q and q_scale of the next block are fetched while the math
+// warpgroups are still at the one before.
 #include "sm100/q_resident_plan.cuh"
 #include "common/arguments.cuh"
-#include "common/block_ranges.cuh"
 #include "common/mbarrier.cuh"
-#include "common/row_fold.cuh"
 #include "common/tma.cuh"
+#include "common/work_schedule.cuh"
 #if FILL_NEGATIVE_INFINITY
-#include "common/fill_block.cuh"
+#include "common/fill_grid.cuh"
 #endif
 #include "sm100/load_rows.cuh"
+#include "sm100/row_fold.cuh"
 #include "sm100/tcgen05.cuh"
 
-constexpr int MATH_WARPS = 4;
-constexpr int MMA_WARP = 4;
-constexpr int TMA_WARP = 5;
-#if FILL_NEGATIVE_INFINITY
-constexpr int FILL_WARP = 6;
-#endif
-constexpr int Q_BYTES = MMA_N * DEPTH;
+constexpr int MATH_WARPS = 4 * COLUMN_GROUPS;
+constexpr int TMA_WARP = MATH_WARPS;
+constexpr int MMA_WARP = MATH_WARPS + 1;
+constexpr int SCHEDULER_WARP = MATH_WARPS + 2;
+constexpr int GROUP_BYTES = 128 * DEPTH;
+constexpr int Q_BYTES = COLUMN_GROUPS * GROUP_BYTES;
 constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
-constexpr int SCALE_BOX = TILE_KEYS + 4;      // floats: the map's base may lie up to 3 floats before k_scale
-constexpr int SCALE_STAGE_BYTES = (SCALE_BOX * 4 + 127) / 128 * 128;
+constexpr int HALVES = TILE_KEYS / MMA_M;
+static_assert(HALVES == ACCUMULATOR_STAGES, "half a tile to an accumulator stage");
+
+// What the math warps need of a token block besides Q, double-buffered like it.
+struct Block {
+  Work work;
+  VisibleRange ranges[TOKENS_PER_BLOCK];
+  alignas(16) float half_weights[128 * COLUMN_GROUPS];
+};
+static_assert(2 * sizeof(Block) <= UNITS_OFFSET - BLOCKS_OFFSET, "the plan reserves two blocks");
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
 KERNEL_NAME(
     const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
-    const __grid_constant__ TensorMap k_scale_map, const __grid_constant__ ScoreArguments args) {
+    const __grid_constant__ TensorMap, const __grid_constant__ ScoreArguments args) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const u32 q_tile = shared_address(shared + Q_OFFSET);
+  const u32 q_tiles = shared_address(shared + Q_OFFSET);
   const u32 key_ring = shared_address(shared + KEYS_OFFSET);
-  const u32 scale_ring = shared_address(shared + K_SCALE_OFFSET);
-  float* const staged_weights = reinterpret_cast<float*>(shared + WEIGHTS_OFFSET);
-  VisibleRange* const ranges = reinterpret_cast<VisibleRange*>(shared + RANGES_OFFSET);
+  Block* const blocks = reinterpret_cast<Block*>(shared + BLOCKS_OFFSET);
+  u32* const tiles_of_unit = reinterpret_cast<u32*>(shared + UNITS_OFFSET);
   u32* const tensor_memory_slot = reinterpret_cast<u32*>(shared + TENSOR_MEMORY_SLOT_OFFSET);
-  const u32 key_full = shared_address(shared + BARRIERS_OFFSET);        // [KEY_STAGES]: keys and scales have landed
-  const u32 key_empty = key_full + 8 * KEY_STAGES;                      // [KEY_STAGES]: the MMA and the scale readers are done
-  const u32 accumulator_full = key_empty + 8 * KEY_STAGES;              // [ACCUMULATOR_STAGES]: the MMA is complete
+  const u32 key_full = shared_address(shared + BARRIERS_OFFSET);            // [KEY_STAGES]: TMA has written the stage
+  const u32 key_empty = key_full + 8 * KEY_STAGES;                          // [KEY_STAGES]: the MMAs have read it
+  const u32 accumulator_full = key_empty + 8 * KEY_STAGES;                  // [ACCUMULATOR_STAGES]: the MMA is complete
   const u32 accumulator_empty = accumulator_full + 8 * ACCUMULATOR_STAGES;  // [ACCUMULATOR_STAGES]: the math warps have read it
-  const u32 q_full = accumulator_empty + 8 * ACCUMULATOR_STAGES;
-
-  // The last tokens of a causal batch see the most keys: they start first.
-  const int first_token = (gridDim.x - 1 - blockIdx.x) * TOKENS_PER_BLOCK;
+  const u32 work_full = accumulator_empty + 8 * ACCUMULATOR_STAGES;         // [2]: work and ranges are written
+  const u32 weights_full = work_full + 16;                                  // [2]: weights are written
+  const u32 q_full = weights_full + 16;                                     // [2]: Q has landed
+  const u32 block_empty = q_full + 16;                                      // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
-  if (threadIdx.x == 0) {
+  if (warp == TMA_WARP) {
+    prefetch_tensor_map(q_map);
+    prefetch_tensor_map(k_map);
+  }
+  if (threadIdx.x == NUM_THREADS - 32) {  // of the warp with the least to count
 #pragma unroll 1
     for (int stage = 0; stage < KEY_STAGES; ++stage) {
       mbarrier_init(key_full + 8 * stage, 1);
-      mbarrier_init(key_empty + 8 * stage, 1 + MATH_WARPS);
+      mbarrier_init(key_empty + 8 * stage, 1);
     }
 #pragma unroll 1
-    for (int stage = 0; stage < ACCUMULATOR_STAGES; ++stage) {
+    for (int stage = 0; stage < 2; ++stage) {
       mbarrier_init(accumulator_full + 8 * stage, 1);
       mbarrier_init(accumulator_empty + 8 * stage, MATH_WARPS);
+      mbarrier_init(work_full + 8 * stage, 1);
+      mbarrier_init(weights_full + 8 * stage, 1);
+      mbarrier_init(q_full + 8 * stage, 1);
+      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
     }
-    mbarrier_init(q_full, 1);
     mbarrier_init_fence();
   }
-  find_visible_ranges(ranges, first_token, args);
-  stage_half_weights(staged_weights, first_token, args);
   if (warp == MMA_WARP) {
     tensor_memory_allocate(shared_address(tensor_memory_slot), TENSOR_MEMORY_COLUMNS);
     tensor_memory_fence_before_barrier();
   }
+  count_tiles(tiles_of_unit, warp, args);
   __syncthreads();
   tensor_memory_fence_after_barrier();
   const u32 accumulators = *tensor_memory_slot;
-  const KeyTiles tiles = key_tiles_of_block(covering_range(ranges, TOKENS_PER_BLOCK));
 
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
     if (warp == TMA_WARP) {
-      if (tiles.count > 0 && elect_one()) {
-        prefetch_tensor_map(k_map);
-        mbarrier_arrive_expect_bytes(q_full, Q_BYTES);
-        tma_load_3d(q_tile, q_map, q_full, 0, 0, first_token);
-        RingCursor ring;
+      if (elect_one()) {
+        RingCursor ring, block;
 #pragma unroll 1
-        for (int i = 0; i < tiles.count; ++i) {
-          const int tile_key = (tiles.first + i) * TILE_KEYS;
-          mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
-          const u32 full = key_full + 8 * ring.stage;
-          mbarrier_arrive_expect_bytes(full, TILE_BYTES + SCALE_BOX * 4);
-          tma_load_2d(key_ring + ring.stage * TILE_BYTES, k_map, full, 0, tile_key);
-          tma_load_1d(scale_ring + ring.stage * SCALE_STAGE_BYTES, k_scale_map, full, tile_key);
-          ring.advance(KEY_STAGES);
+        while (true) {
+          mbarrier_wait(work_full + 8 * block.stage, block.parity);
+          const Work work = blocks[block.stage].work;
+          mbarrier_arrive(block_empty + 8 * block.stage);
+          if (work.num_tiles == 0) break;
+          const u32 q_barrier = q_full + 8 * block.stage;
+          mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
+#pragma unroll 1
+          for (int group = 0; group < COLUMN_GROUPS; ++group) {
+            tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0,
+                        work.first_token + group * TOKENS_PER_GROUP, 0);
+          }
+          int key = work.first_tile * TILE_KEYS;
+#pragma unroll 1
+          for (int i = 0; i < work.num_tiles; ++i) {
+            mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
+            const u32 full = key_full + 8 * ring.stage;
+            mbarrier_arrive_expect_bytes(full, TILE_BYTES);
+            tma_load_2d(key_ring + ring.stage * TILE_BYTES, k_map, full, 0, key);
+            key += TILE_KEYS;
+            ring.advance(KEY_STAGES);
+          }
+          block.advance(2);
         }
       }
       __syncwarp();
     } else if (warp == MMA_WARP) {
-      if (tiles.count > 0 && elect_one()) {
-        const u64 q_descriptor = mma_descriptor(q_tile);
-        mbarrier_wait(q_full, 0);
-        RingCursor ring, accumulator;
+      if (elect_one()) {
+        RingCursor ring, block;
+        u32 parity = 1;  // of the accumulator stages
 #pragma unroll 1
-        for (int i = 0; i < tiles.count; ++i) {
-          mbarrier_wait(accumulator_empty + 8 * accumulator.stage, accumulator.parity ^ 1);
-          mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
-          tensor_memory_fence_after_barrier();
-          const u64 key_descriptor = mma_descriptor(key_ring + ring.stage * TILE_BYTES);
+        while (true) {
+          mbarrier_wait(work_full + 8 * block.stage, block.parity);
+          const int num_tiles = blocks[block.stage].work.num_tiles;
+          mbarrier_arrive(block_empty + 8 * block.stage);
+          if (num_tiles == 0) break;
+          const u64 q_descriptor = mma_descriptor(q_tiles + block.stage * Q_BYTES);
+          mbarrier_wait(q_full + 8 * block.stage, block.parity);
+#pragma unroll 1
+          for (int i = 0; i < num_tiles; ++i) {
+            mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
+#pragma unroll 1
+            for (int half = 0; half < HALVES; ++half) {
+              mbarrier_wait(accumulator_empty + 8 * half, parity);
+              tensor_memory_fence_after_barrier();
+              const u64 key_descriptor = mma_descriptor(key_ring + ring.stage * TILE_BYTES + half * MMA_M * DEPTH);
 #pragma unroll
-          for (int step = 0; step < DEPTH / 32; ++step) {
-            // 32 bytes of depth further: two descriptor units, inside the swizzle atom.
-            mma_step(accumulators + accumulator.stage * MMA_N, key_descriptor + 2 * step, q_descriptor + 2 * step, step > 0);
+              for (int step = 0; step < DEPTH / 32; ++step) {
+                // 32 bytes of depth further: two descriptor units, inside the swizzle atom.
+                mma_step(accumulators + half * MMA_N, key_descriptor + 2 * step, q_descriptor + 2 * step, step > 0);
+              }
+              mma_commit(accumulator_full + 8 * half);
+            }
+            mma_commit(key_empty + 8 * ring.stage);
+            parity ^= 1;
+            ring.advance(KEY_STAGES);
           }
-          mma_commit(key_empty + 8 * ring.stage);
-          mma_commit(accumulator_full + 8 * accumulator.stage);
-          ring.advance(KEY_STAGES);
-          accumulator.advance(ACCUMULATOR_STAGES);
+          block.advance(2);
         }
       }
       __syncwarp();
+    } else if (warp == SCHEDULER_WARP) {
+      const int lane = lane_index();
+      TileShare share = tile_share(tiles_of_unit, args);
+      RingCursor block;
+#pragma unroll 1
+      for (int token = share.first_token; share.position < share.end;) {
+        const WarpRanges ranges = warp_ranges(token, args);
+#pragma unroll 1
+        for (int leader = 0; leader < 32; leader += LANES_OF_BLOCK, token += TOKENS_PER_BLOCK) {
+          const int begin = __shfl_sync(0xffffffff, ranges.begin, leader);
+          const int end = __shfl_sync(0xffffffff, ranges.end, leader);
+          const Work work = take_share(share, token, begin, end);
+          if (work.num_tiles == 0) continue;
+          mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+          Block& next = blocks[block.stage];
+          if (lane - lane % LANES_OF_BLOCK == leader) {
+#pragma unroll
+            for (int i = 0; i < TOKENS_OF_LANE; ++i) next.ranges[lane - leader + 32 * i] = ranges.of_token[i];
+          }
+          if (lane == 0) next.work = work;
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+          stage_half_weights(next.half_weights, token, args);
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(weights_full + 8 * block.stage);
+          block.advance(2);
+        }
+      }
+      mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+      if (lane == 0) {
+        blocks[block.stage].work = {0, 0, 0, 0};
+        mbarrier_arrive(work_full + 8 * block.stage);
+      }
     }
 #if FILL_NEGATIVE_INFINITY
     else {
-      fill_hidden_slots(ranges, first_token, warp - FILL_WARP, 2, args);
+      // The last warp, which has nothing else to do.
+      fill_rows_of_grid(blockIdx.x, gridDim.x, args);
     }
 #endif
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
     const int lane = lane_index();
-    const int row = 32 * warp + lane;  // of the accumulator and of the key tile
-    u64 half_weight[64];
-    load_half_weights(half_weight, staged_weights);
-    const u32 warp_accumulators = accumulators + (warp << 21);  // lane 32 * warp
-
-    RingCursor ring, accumulator;
+    const int group = warp / 4;
+    const int row = threadIdx.x % 128;  // of an accumulator and of half a tile
+    const u32 group_accumulators = accumulators + 128 * group + (warp % 4 << 21);  // lane 32 * (warp % 4)
+    u32 full = accumulator_full;  // as values, so that they are not computed anew for every tile
+    u32 empty = accumulator_empty;
+    asm volatile("" : "+r"(full), "+r"(empty));
+    RingCursor block;
+    u32 num_done = 0;  // tiles
 #pragma unroll 1
-    for (int i = 0; i < tiles.count; ++i) {
-      const int key = (tiles.first + i) * TILE_KEYS + row;
-      mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
-      float k_scale;
-      asm volatile("ld.shared.f32 %0, [%1];"
-                   : "=f"(k_scale)
-                   : "r"(scale_ring + ring.stage * SCALE_STAGE_BYTES + 4 * (args.k_scale_skip + row))
-                   : "memory");
-      // The slot was read through the generic proxy and is refilled through the asynchronous one:
-      // without this fence TMA may overtake the read.
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-      __syncwarp();
-      if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
-      ring.advance(KEY_STAGES);
+    while (true) {
+      mbarrier_wait(work_full + 8 * block.stage, block.parity);
+      const Block& current = blocks[block.stage];
+      const Work work = current.work;
+      if (work.num_tiles == 0) break;
+      const VisibleRange* const ranges = current.ranges + group * TOKENS_PER_GROUP;
 
-      mbarrier_wait(accumulator_full + 8 * accumulator.stage, accumulator.parity);
-      tensor_memory_fence_after_barrier();
-      u64 sum[2];
+      // Open tiles, num_open of them from first_open on: every token of the group sees all of their keys.
+      const VisibleRange mine = ranges[lane % TOKENS_PER_GROUP];
+      const int first_open = (__reduce_max_sync(0xffffffff, mine.begin) + TILE_KEYS - 1) / TILE_KEYS;
+      const int end_open = __reduce_min_sync(0xffffffff, mine.end) / TILE_KEYS;
+      const u32 num_open = max(0, end_open - first_open);
+      const long long first_key = static_cast<long long>(work.first_tile) * TILE_KEYS + row;
+      const float* scale = args.k_scale + first_key;
+      ScoreElement* slot[KEPT_SLOTS];  // a tile behind until the loop moves them
+      slot[0] = args.scores + (work.first_token + group * TOKENS_PER_GROUP) * args.row_stride + first_key - TILE_KEYS;
 #pragma unroll
-      for (int column = 0; column < MMA_N; column += 32) {
-        float dot[32];
-        load_row_columns(dot, warp_accumulators + accumulator.stage * MMA_N + column);
-        if (column + 32 == MMA_N) {
-          tensor_memory_fence_before_barrier();
-          __syncwarp();
-          if (lane == 0) mbarrier_arrive(accumulator_empty + 8 * accumulator.stage);
+      for (int i = 1; i < KEPT_SLOTS; ++i) slot[i] = slot[i - 1] + args.row_stride;
+      u32 tile = work.first_tile - first_open;
+      const u32 end_tile = tile + work.num_tiles;
+      const u32 flip = num_done ^ tile;  // of the parity of the accumulator stages, against that of the tile
+      num_done += work.num_tiles;
+
+      mbarrier_wait(weights_full + 8 * block.stage, block.parity);
+      u64 half_weight[64];
+      load_half_weights(half_weight, current.half_weights + 128 * group);
+#pragma unroll 1
+      do {
+        VisibleBits visible = ~VisibleBits{0};
+        float k_scale[HALVES];  // read here, used after the MMA
+        if (tile < num_open) {
+          k_scale[0] = load_global(scale);
+          k_scale[1] = load_global(scale + MMA_M);
+        } else {
+          const int key = static_cast<int>(tile + first_open) * TILE_KEYS + row;
+          k_scale[0] = key < args.num_keys ? load_global(scale) : 0.0f;
+          k_scale[1] = key + MMA_M < args.num_keys ? load_global(scale + MMA_M) : 0.0f;
+          visible = visible_bits(ranges, key, MMA_M);
         }
-        fold_row_columns(dot, half_weight, sum, column, k_scale, key, first_token, ranges, args);
-      }
-      accumulator.advance(ACCUMULATOR_STAGES);
+        advance(scale, TILE_KEYS);
+#pragma unroll
+        for (int i = 0; i < KEPT_SLOTS; ++i) advance(slot[i], TILE_KEYS);
+        const u32 parity = (tile ^ flip) & 1;
+#pragma unroll
+        for (int half = 0; half < HALVES; ++half) {
+          mbarrier_wait(full + 8 * half, parity);
+          tensor_memory_fence_after_barrier();
+          u64 sum[ROW_SUMS] = {};
+#pragma unroll
+          for (int column = 0; column < 128; column += LOADED_COLUMNS) {
+            float dot[LOADED_COLUMNS];
+            load_row_columns(dot, group_accumulators + half * MMA_N + column);
+            wait_for_columns();
+            if (column + LOADED_COLUMNS == 128) {
+              tensor_memory_fence_before_barrier();
+              if (lane == 0) mbarrier_arrive(empty + 8 * half);
+            }
+#pragma unroll
+            for (int i = 0; i < LOADED_COLUMNS; i += FOLDED_COLUMNS) {
+              fold_columns(sum + i / 2 % ROW_SUMS, dot + i, half_weight + (column + i) / 2);
+            }
+          }
+          store_row(slot, half * MMA_M, args.row_stride, visible, FIRST_BIT + KEY_BITS * half, sum, k_scale[half]);
+        }
+      } while (++tile != end_tile);
+      __syncwarp();
+      if (lane == 0) mbarrier_arrive(block_empty + 8 * block.stage);
+      block.advance(2);
     }
   }
 

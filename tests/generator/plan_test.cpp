@@ -31,7 +31,7 @@ TEST_CASE("every plan of every head count and depth is legal, and whole tokens f
           REQUIRE(plan.ok());
           const Status legal = check_plan(*plan, arch);
           if (!legal) FAIL(legal.error().text());
-          CHECK(plan->tokens_per_block * plan->padded_heads == plan->column_groups * plan->mma_n);
+          CHECK(plan->tokens_per_block * plan->padded_heads == plan->column_groups * 128);
           int barriers = 0;
           for (const BarrierGroup& group : barrier_groups(*plan)) {
             CHECK(static_cast<int>(group.offset) == plan->region("barriers")->offset + 8 * barriers);
@@ -49,10 +49,11 @@ TEST_CASE("barriers have the names that the kernels give them") {
   const std::vector<BarrierGroup> groups = barrier_groups(plan);
   const auto base = static_cast<std::uint32_t>(plan.region("barriers")->offset);
   CHECK(barrier_name(groups, base) == "key_full[0]");
-  CHECK(barrier_name(groups, base + 8 * 9) == "key_empty[4]");
-  CHECK(barrier_name(groups, base + 8 * 13) == "accumulator_empty[1]");
-  CHECK(barrier_name(groups, base + 8 * 14) == "q_full");
-  CHECK(barrier_name(groups, base + 8 * 15).empty());
+  CHECK(barrier_name(groups, base + 8 * 7) == "key_empty[3]");
+  CHECK(barrier_name(groups, base + 8 * 11) == "accumulator_empty[1]");
+  CHECK(barrier_name(groups, base + 8 * 12) == "work_full[0]");
+  CHECK(barrier_name(groups, base + 8 * 19) == "block_empty[1]");
+  CHECK(barrier_name(groups, base + 8 * 20).empty());
   CHECK(barrier_name(groups, base + 4).empty());
   CHECK(barrier_name(groups, base - 8).empty());
 }
@@ -101,12 +102,12 @@ TEST_CASE("an illegal plan is refused with the limit it breaks") {
       {"bytes of shared memory", Arch::sm_90a, [](Plan& plan) { plan.shared.back().bytes += 200000; }},
       {"overlaps", Arch::sm_90a, [](Plan& plan) { plan.shared.back().offset = 8; }},
       {"tensor memory columns", Arch::sm_100a, [](Plan& plan) { plan.tensor_memory_columns = 384; }},
-      {"tensor memory columns", Arch::sm_100a, [](Plan& plan) { plan.tensor_memory_columns = 512; }},
-      {"past its 128 tensor memory columns", Arch::sm_100a, [](Plan& plan) { plan.tensor_memory_columns = 128; }},
+      {"tensor memory columns", Arch::sm_100a, [](Plan& plan) { plan.tensor_memory_columns = 1024; }},
+      {"past its 256 tensor memory columns", Arch::sm_100a, [](Plan& plan) { plan.tensor_memory_columns = 256; }},
       {"tensor memory columns", Arch::sm_90a, [](Plan& plan) { plan.tensor_memory_columns = 256; }},
       {"registers from a pool", Arch::sm_90a, [](Plan& plan) { plan.roles[0].registers = 240; }},
       {"registers from a pool", Arch::sm_100a, [](Plan& plan) { plan.ctas_per_sm = 3; plan.tensor_memory_columns = 0; plan.tensor_memory.clear(); plan.shared.clear(); }},
-      {"inside a warpgroup", Arch::sm_100a, [](Plan& plan) { plan.roles[2].registers = 40; }},
+      {"inside a warpgroup", Arch::sm_100a, [](Plan& plan) { plan.roles[2].registers = 48; }},
       {"multiples of 8", Arch::sm_90a, [](Plan& plan) { plan.roles[0].registers = 108; }},
       {"whole warpgroups", Arch::sm_90a, [](Plan& plan) { plan.num_threads = 600; }},
       {"gap before", Arch::sm_90a, [](Plan& plan) { plan.roles[1].first_warp = 18; }},

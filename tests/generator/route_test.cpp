@@ -42,14 +42,17 @@ TEST_CASE("paged keys: few columns take the narrow plan, more or unknown ones th
 }
 
 TEST_CASE("keys are split when the token blocks underfill the machine, and only then") {
-  const Plan plan = plan_of(Arch::sm_100a, 64);  // 2 tokens a block, 128 keys a tile, 2 CTAs an SM
-  CHECK(launch_grid(plan, {4 * b200_sms, 65536}, b200_sms).y == 1);
+  Spec spec;
+  spec.arch = Arch::sm_100a;
+  spec.num_heads = 64;
+  const Plan plan = make_plan(spec, "seed").value();  // 2 tokens a block, 64 keys a tile
+  CHECK(launch_grid(plan, {2 * b200_sms, 65536}, b200_sms).y == 1);
   const LaunchGrid one_block = launch_grid(plan, {1, 65536}, b200_sms);
   CHECK(one_block.x == 1);
   CHECK(one_block.y >= b200_sms);
-  CHECK(one_block.y <= 512);  // never more parts than tiles
-  CHECK(launch_grid(plan, {1, 128}, b200_sms).y == 1);
-  CHECK(launch_grid(plan, {1, 129}, b200_sms).y <= 2);
+  CHECK(one_block.y <= 1024);  // never more parts than tiles
+  CHECK(launch_grid(plan, {1, 64}, b200_sms).y == 1);
+  CHECK(launch_grid(plan, {1, 65}, b200_sms).y <= 2);
 }
 
 TEST_CASE("a persistent plan fills the machine, with no CTA that cannot have a tile") {

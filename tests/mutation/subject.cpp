@@ -23,8 +23,9 @@ std::vector<tools::CaseRequest> requests_for(const Plan& plan) {
   many.seed = 8;
   many.exact = false;
   if (plan.persistent) {  // token blocks go through a ring, too
+    few.num_tokens = std::min<std::int64_t>(few.num_tokens, plan.tokens_per_block - 1);  // one block
     many.num_tokens = 5 * plan.tokens_per_block + 3;
-    many.num_keys = 390;
+    many.num_keys = plan.key_stages * 3 / 4 * plan.tile_keys + 6;  // two blocks have more tiles than the ring has stages
   } else {
     many.num_keys = 2050;
   }
