@@ -303,7 +303,8 @@ KERNEL_NAME(
         fold_token(first, dot + pair * PADDED_HEADS / 2, weights + pair * PADDED_HEADS / 8);
         fold_token(second, dot + (pair + 1) * PADDED_HEADS / 2, weights + (pair + 1) * PADDED_HEADS / 8);
         const float score = quad_sum(first, second, row, quad_lane % 2) * k_scale;
-        const int token = first_token + pair + quad_lane % 2;
+        int token = first_token + pair + quad_lane % 2;
+        asm volatile("" : "+r"(token));  // else ends and addresses stay in registers across tiles, and spill
         if (key < end_of_token(work, token, args)) {
           args.scores[(work.first_token + token) * args.row_stride + key] = to_score(score);
         }

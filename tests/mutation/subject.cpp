@@ -17,7 +17,18 @@ constexpr std::byte kPoison{0xa5};
 // Warp instructions of a CTA; a run of that many hangs. Right kernels take far fewer here.
 constexpr std::uint64_t kMaxSteps = 1'000'000;
 
+std::vector<tools::CaseRequest> paged_requests() {
+  const tools::CaseRequest few{.num_keys = 333, .num_requests = 3, .num_heads = 64, .depth = 128, .mask = Mask::context,
+                               .page_size = 64, .seed = 7, .exact = true};
+  tools::CaseRequest many = few;
+  many.num_requests = 9;
+  many.num_keys = 700;
+  many.seed = 8;
+  return {few, many};
+}
+
 std::vector<tools::CaseRequest> requests_for(const Plan& plan) {
+  if (plan.family == "paged") return paged_requests();
   tools::CaseRequest few{.num_tokens = 5, .num_keys = 333, .num_heads = 64, .depth = 128, .mask = Mask::ranges, .seed = 7, .exact = true};
   tools::CaseRequest many = few;
   many.seed = 8;
@@ -42,8 +53,14 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-Result<Subject> Subject::make(KernelStore& store, Arch arch, const std::string& plan_name) {
-  const Spec spec{arch, 64, 128, Mask::ranges, ScoreType::f32, Fill::negative_infinity};
+Result<Subject> Subject::make(KernelStore& store, Arch arch, const std::string& plan_name, Layout layout) {
+  Spec spec{arch, 64, 128, Mask::ranges, ScoreType::f32, Fill::negative_infinity};
+  const bool paged = layout == Layout::paged;
+  if (paged) {
+    spec.mask = Mask::context;
+    spec.layout = layout;
+    spec.page_size = 64;
+  }
   auto lookup = store.get(spec, plan_name);
   if (!lookup) return lookup.error();
   auto problems = std::make_shared<std::vector<Problem>>();
@@ -61,9 +78,11 @@ Result<Subject> Subject::make(KernelStore& store, Arch arch, const std::string& 
   subject.problems_ = std::move(problems);
   const CompiledKernel& kernel = *subject.kernel_;
   subject.verify_context_.launch_registers = static_cast<int>(kernel.facts.registers);
-  subject.verify_context_.tensor_map_box_bytes = {{0, box_bytes(q_map_params(kernel.spec, kernel.plan, 0, 1))},
-                                                  {1, box_bytes(k_map_params(kernel.spec, kernel.plan, 0, 1))},
-                                                  {2, box_bytes(k_scale_map_params(kernel.plan, 0, 1))}};
+  const Plan& plan = kernel.plan;
+  subject.verify_context_.tensor_map_box_bytes = {
+      {0, box_bytes(q_map_params(spec, plan, 0, 1))},
+      {1, box_bytes(paged ? page_map_params(spec, plan, 0, 1, 0) : k_map_params(spec, plan, 0, 1))},
+      {2, box_bytes(paged ? k_scale_page_map_params(spec, plan, 0, 1, 0) : k_scale_map_params(plan, 0, 1))}};
   return subject;
 }
 

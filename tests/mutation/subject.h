@@ -24,8 +24,9 @@ struct Judgement {
 class Subject {
  public:
   // The plan's kernel for 64 heads of depth 128 and ranges of visible keys, with -inf elsewhere, as
-  // the kernel store makes it.
-  static Result<Subject> make(KernelStore& store, Arch arch, const std::string& plan_name);
+  // the kernel store makes it. Paged: pages of 64 keys, a context length a request.
+  static Result<Subject> make(KernelStore& store, Arch arch, const std::string& plan_name,
+                              Layout layout = Layout::contiguous);
 
   std::string name() const;  // "sm_100a/q_resident"
   const ptx::Module& module() const noexcept { return *module_; }
