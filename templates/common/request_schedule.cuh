@@ -41,7 +41,7 @@ struct RequestBlock {
   int end;       // no token sees this key or later ones
 };
 
-__device__ __forceinline__ int clamped_end(long long end, const ScoreArguments& args) { return clamped_range(0, end, args).end; }
+__device__ __forceinline__ int clamped_end(int end, const ScoreArguments& args) { return clamped_range(0, end, args).end; }
 
 #if MASK_RAGGED
 // Request b has the blocks from query_offsets[b] / TOKENS_PER_BLOCK + b on, more of them than it needs:
@@ -66,12 +66,11 @@ __device__ __forceinline__ RequestBlock request_block(int index, const ScoreArgu
   if (part < 0 || first_token < 0 || first_token >= last) return block;
   block.first_token = static_cast<int>(first_token);
   block.num_tokens = min(TOKENS_PER_BLOCK, last - block.first_token);
-  long long end = args.context_lens[block.request];
+  block.last_end = max(args.context_lens[block.request], 0);
 #if MASK_CAUSAL
-  end -= end_query - first_token - block.num_tokens;  // tokens of the request behind the block
+  block.last_end -= end_query - block.first_token - block.num_tokens;  // tokens of the request behind the block
 #endif
-  block.last_end = static_cast<int>(max(end, -0x40000000LL));
-  block.end = clamped_end(end, args);
+  block.end = clamped_end(block.last_end, args);
   return block;
 }
 #else
@@ -92,7 +91,7 @@ __device__ __forceinline__ RequestBlock request_block(int index, const ScoreArgu
   for (int i = 0; i < block.num_tokens; ++i) block.last_end = max(block.last_end, args.context_lens[block.first_token + i]);
 #else
   const int later_tokens = next_n - begin - block.num_tokens;
-  block.last_end = max(args.context_lens[block.request], -0x40000000) - later_tokens;
+  block.last_end = max(args.context_lens[block.request], 0) - later_tokens;
 #endif
   block.end = clamped_end(block.last_end, args);
   return block;

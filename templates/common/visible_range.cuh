@@ -1,5 +1,5 @@
 // Which keys a token sees: [begin, end), clamped to the keys that exist (paged: that the block table
-// covers) and to the width of the output. An empty range is [0, 0).
+// covers) and to the width of the output. An empty range ends where it begins.
 #pragma once
 #include "common/arguments.cuh"
 
@@ -8,16 +8,13 @@ struct VisibleRange {
   int end;
 };
 
-__device__ __forceinline__ VisibleRange clamped_range(long long begin, long long end, const ScoreArguments& args) {
+__device__ __forceinline__ VisibleRange clamped_range(int begin, int end, const ScoreArguments& args) {
+  begin = max(begin, 0);
 #if PAGED
-  const long long last = args.pages.max_context < args.num_columns ? args.pages.max_context : args.num_columns;
+  return {begin, max(begin, min(end, min(args.pages.max_context, args.num_columns)))};
 #else
-  const long long last = args.num_keys < args.num_columns ? args.num_keys : args.num_columns;
+  return {begin, max(begin, min(end, min(args.num_keys, args.num_columns)))};
 #endif
-  begin = begin < 0 ? 0 : begin;
-  end = end > last ? last : end;
-  if (begin >= end) return {0, 0};
-  return {static_cast<int>(begin), static_cast<int>(end)};
 }
 
 #if MASK_RAGGED
@@ -29,7 +26,7 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
   int high = args.num_requests;
 #pragma unroll 1
   while (low < high) {
-    const int middle = (low + high) / 2;
+    const int middle = static_cast<u32>(low + high) / 2;
     if (args.query_offsets[middle] <= token) {
       low = middle + 1;
     } else {
@@ -39,17 +36,17 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
   const int first_query = args.query_offsets[low - 1];
   const int end_query = args.query_offsets[low];
 #if PAGED
-  const long long first_key = 0;
-  long long count = args.context_lens[low - 1];
+  const int first_key = 0;
+  int end_key = args.context_lens[low - 1];
 #else
-  const long long first_key = args.key_offsets[low - 1];
-  long long count = args.key_offsets[low] - first_key;
+  const int first_key = args.key_offsets[low - 1];
+  int end_key = args.key_offsets[low];
 #endif
 #if MASK_CAUSAL
-  count -= static_cast<long long>(end_query) - 1 - token;  // later tokens of the request
+  end_key = max(end_key, 0) - (end_query - 1 - token);  // as many as later tokens of the request
 #endif
-  if (token < first_query || token >= end_query) return {0, 0};
-  return clamped_range(first_key, first_key + count, args);
+  if (token < first_query || token >= end_query) end_key = 0;  // no branch around the loads
+  return clamped_range(first_key, end_key, args);
 }
 #elif MASK_CONTEXT_ROWS
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
@@ -59,7 +56,7 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
   const int request = token / args.pages.next_n;
   const int later_tokens = args.pages.next_n - 1 - token % args.pages.next_n;
-  return clamped_range(0, static_cast<long long>(args.context_lens[request]) - later_tokens, args);
+  return clamped_range(0, max(args.context_lens[request], 0) - later_tokens, args);
 }
 #elif MASK_RANGES
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {

@@ -31,6 +31,8 @@ const std::vector<Survivor>& survivors() {
   static const std::vector<Survivor> table{
       {"sm_90a/q_resident drop bar.warp.sync #1", equivalent,
        "with 64 heads a lane reads the block before its first wgmma, which is warp-wide: no lane is behind"},
+      {"sm_90a/q_resident drop bar.warp.sync #2", blind_spot,
+       "a lane that stages weights would have to fall behind between that and the arrival of lane 0"},
       {"sm_90a/q_resident drop bar.warp.sync #3", blind_spot,
        "a lane that stores a token's range would have to fall behind between that and the arrival of lane 0"},
       {"sm_90a/q_resident slot released before the last read #1", equivalent, released_early},

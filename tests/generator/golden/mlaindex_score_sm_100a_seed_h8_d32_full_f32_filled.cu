@@ -116,19 +116,16 @@ static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has th
 
 // common/visible_range.cuh -----------------------------------------------------------------
 // Which keys a token sees: [begin, end), clamped to the keys that exist (paged: that the block table
-// covers) and to the width of the output. An empty range is [0, 0).
+// covers) and to the width of the output. An empty range ends where it begins.
 
 struct VisibleRange {
   int begin;
   int end;
 };
 
-__device__ __forceinline__ VisibleRange clamped_range(long long begin, long long end, const ScoreArguments& args) {
-  const long long last = args.num_keys < args.num_columns ? args.num_keys : args.num_columns;
-  begin = begin < 0 ? 0 : begin;
-  end = end > last ? last : end;
-  if (begin >= end) return {0, 0};
-  return {static_cast<int>(begin), static_cast<int>(end)};
+__device__ __forceinline__ VisibleRange clamped_range(int begin, int end, const ScoreArguments& args) {
+  begin = max(begin, 0);
+  return {begin, max(begin, min(end, min(args.num_keys, args.num_columns)))};
 }
 
 __device__ __forceinline__ VisibleRange visible_range(int, const ScoreArguments& args) {

@@ -181,19 +181,16 @@ struct RingCursor {
 
 // common/visible_range.cuh -----------------------------------------------------------------
 // Which keys a token sees: [begin, end), clamped to the keys that exist (paged: that the block table
-// covers) and to the width of the output. An empty range is [0, 0).
+// covers) and to the width of the output. An empty range ends where it begins.
 
 struct VisibleRange {
   int begin;
   int end;
 };
 
-__device__ __forceinline__ VisibleRange clamped_range(long long begin, long long end, const ScoreArguments& args) {
-  const long long last = args.pages.max_context < args.num_columns ? args.pages.max_context : args.num_columns;
-  begin = begin < 0 ? 0 : begin;
-  end = end > last ? last : end;
-  if (begin >= end) return {0, 0};
-  return {static_cast<int>(begin), static_cast<int>(end)};
+__device__ __forceinline__ VisibleRange clamped_range(int begin, int end, const ScoreArguments& args) {
+  begin = max(begin, 0);
+  return {begin, max(begin, min(end, min(args.pages.max_context, args.num_columns)))};
 }
 
 // The token belongs to the last request whose queries start at or before it. Requests after the first
@@ -204,7 +201,7 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
   int high = args.num_requests;
 #pragma unroll 1
   while (low < high) {
-    const int middle = (low + high) / 2;
+    const int middle = static_cast<u32>(low + high) / 2;
     if (args.query_offsets[middle] <= token) {
       low = middle + 1;
     } else {
@@ -213,11 +210,11 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
   }
   const int first_query = args.query_offsets[low - 1];
   const int end_query = args.query_offsets[low];
-  const long long first_key = 0;
-  long long count = args.context_lens[low - 1];
-  count -= static_cast<long long>(end_query) - 1 - token;  // later tokens of the request
-  if (token < first_query || token >= end_query) return {0, 0};
-  return clamped_range(first_key, first_key + count, args);
+  const int first_key = 0;
+  int end_key = args.context_lens[low - 1];
+  end_key = max(end_key, 0) - (end_query - 1 - token);  // as many as later tokens of the request
+  if (token < first_query || token >= end_query) end_key = 0;  // no branch around the loads
+  return clamped_range(first_key, end_key, args);
 }
 
 // common/request_schedule.cuh --------------------------------------------------------------
@@ -258,7 +255,7 @@ struct RequestBlock {
   int end;       // no token sees this key or later ones
 };
 
-__device__ __forceinline__ int clamped_end(long long end, const ScoreArguments& args) { return clamped_range(0, end, args).end; }
+__device__ __forceinline__ int clamped_end(int end, const ScoreArguments& args) { return clamped_range(0, end, args).end; }
 
 // Request b has the blocks from query_offsets[b] / TOKENS_PER_BLOCK + b on, more of them than it needs:
 // indices grow with b, so it is found by bisection and nothing has to be summed up.
@@ -282,10 +279,9 @@ __device__ __forceinline__ RequestBlock request_block(int index, const ScoreArgu
   if (part < 0 || first_token < 0 || first_token >= last) return block;
   block.first_token = static_cast<int>(first_token);
   block.num_tokens = min(TOKENS_PER_BLOCK, last - block.first_token);
-  long long end = args.context_lens[block.request];
-  end -= end_query - first_token - block.num_tokens;  // tokens of the request behind the block
-  block.last_end = static_cast<int>(max(end, -0x40000000LL));
-  block.end = clamped_end(end, args);
+  block.last_end = max(args.context_lens[block.request], 0);
+  block.last_end -= end_query - block.first_token - block.num_tokens;  // tokens of the request behind the block
+  block.end = clamped_end(block.last_end, args);
   return block;
 }
 
@@ -883,7 +879,8 @@ mlaindex_score_sm_90a_paged_h32_d64_p16_ragged_causal_bf16_filled(
         fold_token(first, dot + pair * PADDED_HEADS / 2, weights + pair * PADDED_HEADS / 8);
         fold_token(second, dot + (pair + 1) * PADDED_HEADS / 2, weights + (pair + 1) * PADDED_HEADS / 8);
         const float score = quad_sum(first, second, row, quad_lane % 2) * k_scale;
-        const int token = first_token + pair + quad_lane % 2;
+        int token = first_token + pair + quad_lane % 2;
+        asm volatile("" : "+r"(token));  // else ends and addresses stay in registers across tiles, and spill
         if (key < end_of_token(work, token, args)) {
           args.scores[(work.first_token + token) * args.row_stride + key] = to_score(score);
         }

@@ -181,25 +181,22 @@ struct RingCursor {
 
 // common/visible_range.cuh -----------------------------------------------------------------
 // Which keys a token sees: [begin, end), clamped to the keys that exist (paged: that the block table
-// covers) and to the width of the output. An empty range is [0, 0).
+// covers) and to the width of the output. An empty range ends where it begins.
 
 struct VisibleRange {
   int begin;
   int end;
 };
 
-__device__ __forceinline__ VisibleRange clamped_range(long long begin, long long end, const ScoreArguments& args) {
-  const long long last = args.pages.max_context < args.num_columns ? args.pages.max_context : args.num_columns;
-  begin = begin < 0 ? 0 : begin;
-  end = end > last ? last : end;
-  if (begin >= end) return {0, 0};
-  return {static_cast<int>(begin), static_cast<int>(end)};
+__device__ __forceinline__ VisibleRange clamped_range(int begin, int end, const ScoreArguments& args) {
+  begin = max(begin, 0);
+  return {begin, max(begin, min(end, min(args.pages.max_context, args.num_columns)))};
 }
 
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
   const int request = token / args.pages.next_n;
   const int later_tokens = args.pages.next_n - 1 - token % args.pages.next_n;
-  return clamped_range(0, static_cast<long long>(args.context_lens[request]) - later_tokens, args);
+  return clamped_range(0, max(args.context_lens[request], 0) - later_tokens, args);
 }
 
 // common/request_schedule.cuh --------------------------------------------------------------
@@ -240,7 +237,7 @@ struct RequestBlock {
   int end;       // no token sees this key or later ones
 };
 
-__device__ __forceinline__ int clamped_end(long long end, const ScoreArguments& args) { return clamped_range(0, end, args).end; }
+__device__ __forceinline__ int clamped_end(int end, const ScoreArguments& args) { return clamped_range(0, end, args).end; }
 
 __device__ __forceinline__ RequestBlock request_block(int index, const ScoreArguments& args) {
   RequestBlock block = {index, 0, 0, 0, 0};
@@ -255,7 +252,7 @@ __device__ __forceinline__ RequestBlock request_block(int index, const ScoreArgu
   block.first_token = block.request * next_n + begin;
   block.num_tokens = min(TOKENS_PER_BLOCK, next_n - begin);
   const int later_tokens = next_n - begin - block.num_tokens;
-  block.last_end = max(args.context_lens[block.request], -0x40000000) - later_tokens;
+  block.last_end = max(args.context_lens[block.request], 0) - later_tokens;
   block.end = clamped_end(block.last_end, args);
   return block;
 }
