@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "emulator/vector_clones.h"
+
 namespace mlaindex::emulator {
 namespace {
 
@@ -15,12 +17,6 @@ using Floats = float __attribute__((vector_size(32)));
 using Integers = std::int32_t __attribute__((vector_size(32)));
 using Doubles = double __attribute__((vector_size(64)));
 using Shorts = std::int16_t __attribute__((vector_size(16)));
-
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define MLAINDEX_VECTOR_CLONES __attribute__((target_clones("arch=haswell", "default")))
-#else
-#define MLAINDEX_VECTOR_CLONES
-#endif
 
 constexpr std::uint32_t kCanonicalNan = 0x7FFFFFFF;
 constexpr int kLeastExponent = -126;

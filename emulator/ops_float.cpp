@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "emulator/lane_ops.h"
+#include "emulator/vector_clones.h"
 
 namespace mlaindex::emulator {
 namespace {
@@ -68,13 +69,7 @@ T smaller(T a, T b) {
   return a < b ? a : b;
 }
 
-#if defined(__x86_64__)
-#define MLAINDEX_FMA_CLONES __attribute__((target_clones("arch=haswell", "default")))
-#else
-#define MLAINDEX_FMA_CLONES
-#endif
-
-MLAINDEX_FMA_CLONES
+MLAINDEX_VECTOR_CLONES
 void fma_all(const float* a, const float* b, const float* c, float* d, unsigned count) {
   for (unsigned i = 0; i < count; ++i) d[i] = std::fma(a[i], b[i], c[i]);
 }

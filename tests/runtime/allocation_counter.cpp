@@ -12,6 +12,8 @@ std::atomic<std::size_t> count = 0;
 
 std::size_t mlaindex::allocations() noexcept { return count; }
 
+#ifndef MLAINDEX_ALLOCATIONS_NOT_COUNTED
+
 void* operator new(std::size_t bytes) {
   ++count;
   if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
@@ -33,3 +35,5 @@ void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(m
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+
+#endif

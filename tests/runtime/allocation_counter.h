@@ -1,6 +1,13 @@
 // Counts allocations through operator new in this program.
 #pragma once
 
+// clang's runtime for tsan has an operator new of its own, and nothing is counted.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MLAINDEX_ALLOCATIONS_NOT_COUNTED
+#endif
+#endif
+
 #include <cstddef>
 
 namespace mlaindex {
