@@ -1,7 +1,10 @@
 // Rule "register_pool".
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "generator/ptx/instruction_kinds.h"
+#include "generator/ptx/thread_paths.h"
 #include "generator/ptx/verify_rules.h"
 
 namespace mlaindex::ptx {
@@ -23,12 +26,29 @@ int product_of(const Function& function, const char* name) {
   return product;
 }
 
+struct Request {
+  std::uint32_t instruction;  // a setmaxnreg
+  int count;
+};
+
+// What the warpgroup holds in the end, at least: the smallest count that it may ask for.
+int registers_of(const ThreadPaths& paths, std::uint32_t warpgroup, std::span<const Request> requests, int launched) {
+  int registers = 0;
+  for (const Request& request : requests) {
+    if (paths.threads(4 * warpgroup, std::span(&request.instruction, 1)) == 0) continue;
+    registers = registers == 0 ? request.count : std::min(registers, request.count);
+  }
+  return registers == 0 ? launched : registers;
+}
+
 }  // namespace
 
 void check_register_pool(Examination& examination) {
   const Function& function = examination.function;
   std::vector<int> increases, decreases;
-  for (const Instruction& instruction : function.instructions) {
+  std::vector<Request> requests;
+  for (std::uint32_t i = 0; i < examination.size(); ++i) {
+    const Instruction& instruction = examination.at(i);
     if (instruction.opcode.name != "setmaxnreg" || instruction.operands.empty()) continue;
     const auto* literal = instruction.operands[0].as<IntegerLiteral>();
     const std::uint64_t count = literal ? literal->value : 0;
@@ -38,6 +58,7 @@ void check_register_pool(Examination& examination) {
     }
     const bool increase = instruction.opcode.has("inc");
     (increase ? increases : decreases).push_back(static_cast<int>(count));
+    requests.push_back({i, static_cast<int>(count)});
     const int launched = examination.context.launch_registers;
     if (launched > 0 && (increase ? static_cast<int>(count) < launched : static_cast<int>(count) > launched))
       examination.report("register_pool", instruction,
@@ -59,11 +80,17 @@ void check_register_pool(Examination& examination) {
   }
   const int launched = examination.context.launch_registers;
   if (increases.empty() || launched == 0) return;
-  // At least one warpgroup takes the largest increase; the others keep at least the smallest count.
+  const ThreadPaths paths(function, examination.flow);
   const int warpgroups = threads / kThreadsPerWarpgroup;
   const int pool = warpgroups * launched;
-  const int smallest = decreases.empty() ? launched : *std::min_element(decreases.begin(), decreases.end());
-  const int needed = *std::max_element(increases.begin(), increases.end()) + (warpgroups - 1) * smallest;
+  int needed = 0;
+  if (paths.num_warps() > 0) {
+    for (int group = 0; group < warpgroups; ++group)
+      needed += registers_of(paths, static_cast<std::uint32_t>(group), requests, launched);
+  } else {  // at least one takes the largest increase; the others keep at least the smallest count
+    const int smallest = decreases.empty() ? launched : *std::min_element(decreases.begin(), decreases.end());
+    needed = *std::max_element(increases.begin(), increases.end()) + (warpgroups - 1) * smallest;
+  }
   if (needed > pool)
     examination.report("register_pool", "the warpgroups need at least " + std::to_string(needed) +
                                             " registers a lane, the launch has " + std::to_string(pool) +

@@ -93,7 +93,7 @@ TEST_CASE_METHOD(LauncherTest, "a launch allocates nothing, maps encoded or not"
   }
   CHECK(allocations() == before);
   CHECK(fake().launches == 100);
-  CHECK(fake().encodes == 6);
+  CHECK(fake().encodes == 4);
 
   const std::size_t counted = allocations();
   CHECK_FALSE(std::string(1000, 'x').empty());

@@ -72,7 +72,7 @@ TEST_CASE("the report shows what every pass found, from the compiler and from th
     CHECK(any_starts_with(barriers, "accumulator_full: init 1 ") == blackwell);
     CHECK_THAT(notes(found, "verify", "registers").at(0), Contains(" of the pool's "));
     CHECK_THAT(notes(found, "verify", "descriptor").at(0), Contains("swizzle"));
-    if (blackwell) CHECK_THAT(notes(found, "verify", "tensor memory").at(0), Contains("allocates 256 columns"));
+    if (blackwell) CHECK_THAT(notes(found, "verify", "tensor memory").at(0), Contains("allocates 512 columns"));
 
     const Finished text = run(compile_words(arch, {}));
     CHECK_THAT(text.out, Contains("pass       facts, version ") && Contains("pass       verify, version ") &&
@@ -155,14 +155,14 @@ TEST_CASE("a rewrite changes PTX and cubin, is judged by the passes, and is not 
   CHECK(after.exit_code == 0);
   CHECK_THAT(after.out, Contains("L2::cache_hint"));
   const nlohmann::json report = parsed(run(compile_words(
-      "sm_100a", {"--rewrite", "max-registers=128", "--rewrite", "strip-debug", "--json"})));
-  CHECK(report["rewrite"] == "max_registers=128 strip_debug");
+      "sm_100a", {"--rewrite", "max-registers=168", "--rewrite", "strip-debug", "--json"})));
+  CHECK(report["rewrite"] == "max_registers=168 strip_debug");
   REQUIRE(report["passes"].size() == 5);
   CHECK(report["passes"][0]["name"] == "rewrite");
-  CHECK(report["passes"][0]["settings"] == "max_registers=128 strip_debug");
-  CHECK(report["kernel"]["registers"] == 128);
-  CHECK_THAT(run(compile_words("sm_100a", {"--rewrite", "max-registers=128"})).out,
-             Contains("rewrite    max_registers=128; not kept in the cache"));
+  CHECK(report["passes"][0]["settings"] == "max_registers=168 strip_debug");
+  CHECK(report["kernel"]["registers"] == 168);
+  CHECK_THAT(run(compile_words("sm_100a", {"--rewrite", "max-registers=168"})).out,
+             Contains("rewrite    max_registers=168; not kept in the cache"));
 
   const Finished starved = run(compile_words("sm_100a", {"--rewrite", "max-registers=120"}));
   CHECK(starved.exit_code == 1);  // setmaxnreg could not be granted
