@@ -25,8 +25,7 @@ struct KernelArguments {
   std::int32_t num_keys = 0;
   std::int32_t num_columns = 0;     // width of the output; visible ends are clamped to it
   std::int32_t num_requests = 0;    // ragged masks and paged keys
-  std::int32_t k_scale_skip = 0;    // floats between the k_scale map's aligned base and k_scale: 0..3
-  std::int32_t reserved = 0;
+  std::int32_t reserved[2] = {};
 };
 
 struct PageArguments {
@@ -48,6 +47,6 @@ struct PagedKernelArguments {
 static_assert(sizeof(KernelArguments) == 80);
 static_assert(sizeof(PagedKernelArguments) == 128);
 static_assert(offsetof(KernelArguments, row_stride) == 48);
-static_assert(offsetof(KernelArguments, k_scale_skip) == 72);
+static_assert(offsetof(KernelArguments, num_requests) == 68);
 
 }  // namespace mlaindex

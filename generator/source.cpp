@@ -28,7 +28,6 @@ Switches switches_of(const Spec& spec, const Plan& plan) {
           {"MASK_CONTEXT_ROWS", spec.mask == Mask::context_rows},
           {"SCORE_BF16", spec.score_type == ScoreType::bf16},
           {"FILL_NEGATIVE_INFINITY", spec.fill == Fill::negative_infinity},
-          {"K_SCALE_BY_TMA", plan.k_scale_by_tma},
           {"TOKENS_PER_GROUP", plan.tokens_per_block / plan.column_groups},
           {"TOKENS_PER_BOX", plan.tokens_per_box},
           {"ACCUMULATORS", plan.accumulator_stages},

@@ -97,7 +97,6 @@ Status append_key_maps(std::vector<std::byte>& params, const CompiledKernel& ker
   }
   if (Status status = append_map(params, k_map_params(kernel.spec, plan, keys.k.address(), problem.num_keys)); !status)
     return status;
-  if (plan.k_scale_by_tma) return append_map(params, k_scale_map_params(plan, keys.k_scale.address(), problem.num_keys));
   params.resize(params.size() + sizeof(TensorMapBytes));
   return {};
 }
@@ -146,7 +145,6 @@ Result<emulator::RunReport> launch_on_emulator(const CompiledKernel& kernel, con
       .num_keys = static_cast<std::int32_t>(problem.num_keys),
       .num_columns = static_cast<std::int32_t>(problem.num_columns),
       .num_requests = static_cast<std::int32_t>(problem.num_requests()),
-      .k_scale_skip = plan.k_scale_by_tma ? k_scale_skip(keys.k_scale.address()) : 0,
   };
   append(params, &arguments, sizeof(arguments));
   if (problem.layout == Layout::paged) {

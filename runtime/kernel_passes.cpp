@@ -18,8 +18,8 @@ ptx::PassContext pass_context(const CompiledKernel& kernel) {
   const bool paged = kernel.spec.layout == Layout::paged;
   context.tensor_map_box_bytes = {
       {0, box_bytes(q_map_params(kernel.spec, kernel.plan, 0, 1))},
-      {1, box_bytes(paged ? page_map_params(kernel.spec, kernel.plan, 0, 1, 0) : k_map_params(kernel.spec, kernel.plan, 0, 1))},
-      {2, box_bytes(paged ? k_scale_page_map_params(kernel.spec, kernel.plan, 0, 1, 0) : k_scale_map_params(kernel.plan, 0, 1))}};
+      {1, box_bytes(paged ? page_map_params(kernel.spec, kernel.plan, 0, 1, 0) : k_map_params(kernel.spec, kernel.plan, 0, 1))}};
+  if (paged) context.tensor_map_box_bytes[2] = box_bytes(k_scale_page_map_params(kernel.spec, kernel.plan, 0, 1, 0));
   for (const WarpRole& role : kernel.plan.roles) {
     context.roles.push_back(
         {role.name, static_cast<std::uint32_t>(role.first_warp), static_cast<std::uint32_t>(role.num_warps)});

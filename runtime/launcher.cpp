@@ -152,10 +152,6 @@ Status Launcher::prepare(const DeviceProblem& problem) {
   } else {
     const auto k_map = k_map_params(spec_, plan_, problem.k, problem.num_keys);
     if (Status status = encode(driver, k_map, k_map_); !status) return status;
-    if (plan_.k_scale_by_tma) {
-      const auto k_scale_map = k_scale_map_params(plan_, problem.k_scale, problem.num_keys);
-      if (Status status = encode(driver, k_scale_map, k_scale_map_); !status) return status;
-    }
   }
   const ProblemSize size{static_cast<int>(problem.num_tokens), static_cast<int>(problem.num_keys),
                          static_cast<int>(problem.num_requests)};
@@ -191,7 +187,6 @@ Status Launcher::launch_kernel(const DeviceProblem& problem, cuda::Stream stream
       .num_keys = static_cast<std::int32_t>(problem.num_keys),
       .num_columns = static_cast<std::int32_t>(problem.num_columns),
       .num_requests = static_cast<std::int32_t>(problem.num_requests),
-      .k_scale_skip = plan_.k_scale_by_tma ? k_scale_skip(problem.k_scale) : 0,
   };
   const DevicePages& pages = problem.pages;
   const bool fused = problem.k_scale == 0;

@@ -5,7 +5,6 @@
 namespace mlaindex {
 namespace {
 
-constexpr std::uint64_t alignment = 16;
 constexpr std::uint8_t promote_to_256_bytes = 3;  // TensorMapParams::l2_promotion
 
 // A row of the operand tile is one head or key: its swizzle spans the row.
@@ -54,17 +53,6 @@ TensorMapParams k_map_params(const Spec& spec, const Plan& plan, std::uint64_t k
   map.dims = {depth, static_cast<std::uint64_t>(num_keys)};
   map.strides = {depth};
   map.box = {depth, static_cast<std::uint32_t>(plan.tile_keys)};
-  return map;
-}
-
-std::int32_t k_scale_skip(std::uint64_t k_scale) noexcept {
-  return static_cast<std::int32_t>(k_scale % alignment / sizeof(float));
-}
-
-TensorMapParams k_scale_map_params(const Plan& plan, std::uint64_t k_scale, std::int64_t num_keys) noexcept {
-  TensorMapParams map{.address = k_scale - k_scale % alignment, .rank = 1, .type = TensorMapType::f32};
-  map.dims = {static_cast<std::uint64_t>(num_keys + k_scale_skip(k_scale))};
-  map.box = {static_cast<std::uint32_t>(plan.tile_keys + 4)};
   return map;
 }
 

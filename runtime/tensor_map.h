@@ -17,13 +17,6 @@ TensorMapParams q_map_params(const Spec& spec, const Plan& plan, std::uint64_t q
 // Boxes of plan.tile_keys keys. `k`: e4m3 [num_keys, depth], 16-byte aligned.
 TensorMapParams k_map_params(const Spec& spec, const Plan& plan, std::uint64_t k, std::int64_t num_keys) noexcept;
 
-// Floats from the 16-byte boundary at or below k_scale to k_scale: 0 to 3.
-std::int32_t k_scale_skip(std::uint64_t k_scale) noexcept;
-
-// Boxes of plan.tile_keys + 4 floats over a base rounded down to 16 bytes, so that k_scale itself
-// may have any element alignment. Element k_scale_skip(k_scale) of the map is k_scale[0].
-TensorMapParams k_scale_map_params(const Plan& plan, std::uint64_t k_scale, std::int64_t num_keys) noexcept;
-
 // Boxes of keys of one page, up to plan.tile_keys: coordinates 0, row, page. `pages`: 16-byte aligned,
 // page p at p * stride bytes.
 TensorMapParams page_map_params(const Spec& spec, const Plan& plan, std::uint64_t pages, std::int64_t num_pages,

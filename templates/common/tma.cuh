@@ -7,16 +7,6 @@ __device__ __forceinline__ void prefetch_tensor_map(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
-#if K_SCALE_BY_TMA
-__device__ __forceinline__ void tma_load_1d(u32 destination, const TensorMap& map, u32 barrier, int x) {
-  asm volatile(
-      "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3}], [%2];" ::"r"(
-          destination),
-      "l"(&map), "r"(barrier), "r"(x)
-      : "memory");
-}
-
-#endif
 __device__ __forceinline__ void tma_load_2d(u32 destination, const TensorMap& map, u32 barrier, int x, int y) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(

@@ -9,7 +9,6 @@
 #define MASK_CONTEXT_ROWS 0
 #define SCORE_BF16 0
 #define FILL_NEGATIVE_INFINITY 1
-#define K_SCALE_BY_TMA 0
 #define TOKENS_PER_GROUP 2
 #define DEPTH 128
 

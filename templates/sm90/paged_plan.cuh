@@ -9,7 +9,6 @@
 #define MASK_CONTEXT_ROWS 0
 #define SCORE_BF16 0
 #define FILL_NEGATIVE_INFINITY 1
-#define K_SCALE_BY_TMA 1
 #define TOKENS_PER_GROUP 2
 #define MMA_N 128
 #define COLUMN_GROUPS 4

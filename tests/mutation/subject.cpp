@@ -81,8 +81,8 @@ Result<Subject> Subject::make(KernelStore& store, Arch arch, const std::string& 
   const Plan& plan = kernel.plan;
   subject.verify_context_.tensor_map_box_bytes = {
       {0, box_bytes(q_map_params(spec, plan, 0, 1))},
-      {1, box_bytes(paged ? page_map_params(spec, plan, 0, 1, 0) : k_map_params(spec, plan, 0, 1))},
-      {2, box_bytes(paged ? k_scale_page_map_params(spec, plan, 0, 1, 0) : k_scale_map_params(plan, 0, 1))}};
+      {1, box_bytes(paged ? page_map_params(spec, plan, 0, 1, 0) : k_map_params(spec, plan, 0, 1))}};
+  if (paged) subject.verify_context_.tensor_map_box_bytes[2] = box_bytes(k_scale_page_map_params(spec, plan, 0, 1, 0));
   return subject;
 }
 

@@ -117,9 +117,8 @@ TEST_CASE_METHOD(LauncherTest, "grid, block and arguments follow the plan and th
     CHECK(launch.block == std::array<unsigned, 3>{static_cast<unsigned>(plan.num_threads), 1, 1});
     CHECK(launch.shared_bytes == static_cast<unsigned>(plan.shared_bytes()));
     CHECK(fake().shared_attribute == plan.shared_bytes());
-    CHECK(launch.map_addresses[2] == (plan.k_scale_by_tma ? 0x40000 : 0));
+    CHECK(launch.map_addresses[2] == 0);  // k_scale is read without a map
     const KernelArguments& arguments = launch.arguments;
-    CHECK(arguments.k_scale_skip == (plan.k_scale_by_tma ? 2 : 0));
     CHECK(arguments.q_scale == problem.q_scale);
     CHECK(arguments.k_scale == problem.k_scale);
     CHECK(arguments.row_start == problem.row_start);

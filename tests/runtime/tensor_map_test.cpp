@@ -1,5 +1,7 @@
 #include "runtime/tensor_map.h"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 namespace mlaindex {
@@ -74,18 +76,26 @@ TEST_CASE("a box of k is a ring stage, its swizzle as wide as a key", "[tensor_m
   }
 }
 
-TEST_CASE("the k_scale map starts at the 16-byte boundary below", "[tensor_map]") {
-  auto plan = make_plan(Spec{.arch = Arch::sm_100a}, "q_resident");
-  REQUIRE(plan.ok());
-  plan->tile_keys = 128;  // two hundred and sixty keys are more than a box takes
-  for (std::uint64_t skip = 0; skip < 4; ++skip) {
-    const std::uint64_t k_scale = 0x3000 + 4 * skip;
-    const TensorMapParams map = k_scale_map_params(*plan, k_scale, 1000);
-    CHECK(validate(map).ok());
-    CHECK(map.address == 0x3000);
-    CHECK(k_scale_skip(k_scale) == static_cast<std::int32_t>(skip));
-    CHECK(map.dims[0] == 1000 + skip);
-    CHECK(map.box[0] == static_cast<std::uint32_t>(plan->tile_keys + 4));
+TEST_CASE("boxes of pages are what a tile takes of one page, keys and scales alike", "[tensor_map]") {
+  for (int page_size : {16, 64, 256}) {
+    const Spec spec{.mask = Mask::context, .layout = Layout::paged, .page_size = page_size};
+    const auto plan = make_plan(spec, "paged");
+    REQUIRE(plan.ok());
+    const std::int64_t stride = page_size * (spec.depth + 4) + 16;
+    const auto rows = static_cast<std::uint32_t>(std::min(page_size, plan->tile_keys));
+    const TensorMapParams keys = page_map_params(spec, *plan, 0x4000, 1000, stride);
+    CHECK(validate(keys).ok());
+    CHECK(keys.rank == 3);
+    CHECK(keys.dims[1] == static_cast<std::uint64_t>(page_size));
+    CHECK(keys.dims[2] == 1000);
+    CHECK(keys.strides[1] == static_cast<std::uint64_t>(stride));
+    CHECK(keys.box[1] == rows);
+    const TensorMapParams scales = k_scale_page_map_params(spec, *plan, 0x8000, 77, stride);
+    CHECK(validate(scales).ok());
+    CHECK(scales.dims[0] == static_cast<std::uint64_t>(page_size));
+    CHECK(scales.dims[1] == 77);
+    CHECK(scales.box[0] == rows);
+    CHECK(box_bytes(scales) == 4 * rows);
   }
 }
 

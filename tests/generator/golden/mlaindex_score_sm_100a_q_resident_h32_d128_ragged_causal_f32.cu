@@ -114,8 +114,7 @@ struct ScoreArguments {
   int num_keys;
   int num_columns;           // width of the output: visible ends are clamped to it
   int num_requests;
-  int k_scale_skip;          // floats between the k_scale map's aligned base and k_scale
-  int reserved;
+  int reserved[2];
 };
 static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has the same layout");
 

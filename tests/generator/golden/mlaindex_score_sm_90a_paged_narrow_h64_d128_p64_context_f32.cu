@@ -127,8 +127,7 @@ struct ScoreArguments {
   int num_keys;
   int num_columns;           // width of the output: visible ends are clamped to it
   int num_requests;
-  int k_scale_skip;          // floats between the k_scale map's aligned base and k_scale
-  int reserved;
+  int reserved[2];
   PageArguments pages;
 };
 static_assert(sizeof(ScoreArguments) == 128, "generator/kernel_arguments.h has the same layout");
@@ -357,14 +356,6 @@ __device__ __forceinline__ TileRun run_of_share(const TileShare& share, u32 posi
 
 __device__ __forceinline__ void prefetch_tensor_map(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
-}
-
-__device__ __forceinline__ void tma_load_1d(u32 destination, const TensorMap& map, u32 barrier, int x) {
-  asm volatile(
-      "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3}], [%2];" ::"r"(
-          destination),
-      "l"(&map), "r"(barrier), "r"(x)
-      : "memory");
 }
 
 __device__ __forceinline__ void tma_load_2d(u32 destination, const TensorMap& map, u32 barrier, int x, int y) {
