@@ -8,7 +8,6 @@
 namespace mlaindex {
 namespace {
 
-
 // Of a block that the producer of sm90/paged.cu hands on: work and q_scale.
 int block_bytes(const Plan& plan) noexcept { return 32 + 4 * plan.tokens_per_block * (plan.padded_heads + 8); }
 
