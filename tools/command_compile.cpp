@@ -56,6 +56,7 @@ Result<ExitCode> run_compile(Session& session, const CompileOptions& options) {
   }
   const CompiledKernel& kernel = *lookup->kernel;
   output.set("kernel", kernel_json(*lookup));
+  output.set("counters", counters_json(session.kernels().counters()));
   if (rewrites) output.set("rewrite", rewrite->text());
   if (report) {
     print_kernel(output, *lookup);

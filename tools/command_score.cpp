@@ -219,6 +219,7 @@ Result<ExitCode> run_score(Session& session, const ScoreOptions& options) {
   const Result<std::size_t> failed = score_all(session, options, *parsed, *targets, cases);
   Output& output = session.output();
   output.set("cases", std::move(cases));
+  output.set("counters", counters_json(session.kernels().counters()));
   if (!failed) return failed.error();
   output.set("passed", *failed == 0);
   if (options.inputs.size() > 1) {

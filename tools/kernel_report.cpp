@@ -49,6 +49,13 @@ Json kernel_json(const KernelLookup& lookup) {
           {"steps_ms", std::move(steps)}};
 }
 
+Json counters_json(const KernelCounters& counters) {
+  return {{"hit_memory", counters.hit_memory},   {"waited", counters.waited},
+          {"hit_disk", counters.hit_disk},       {"compiled", counters.compiled},
+          {"overridden", counters.overridden},   {"failed", counters.failed},
+          {"quarantined", counters.quarantined}, {"store_failed", counters.store_failed}};
+}
+
 void print_kernel(Output& output, const KernelLookup& lookup) {
   const CompiledKernel& kernel = *lookup.kernel;
   output.row("spec", to_string(kernel.spec));

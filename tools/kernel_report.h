@@ -19,6 +19,9 @@ std::string origin_text(const KernelLookup& lookup);
 // {"name", "plan", "arch", "spec", "origin", "key", "registers", ..., "steps": {step: ms}}
 Json kernel_json(const KernelLookup& lookup);
 
+// {"compiled": how many NVRTC made, "hit_disk", "hit_memory", ...}: of all lookups so far.
+Json counters_json(const KernelCounters& counters);
+
 // The rows "spec", "kernel", "resources", "origin" and "steps".
 void print_kernel(Output& output, const KernelLookup& lookup);
 

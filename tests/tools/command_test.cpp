@@ -256,9 +256,12 @@ TEST_CASE("compile, then find: the second time the kernel comes from the cache")
   const nlohmann::json first = parsed(run(words));
   CHECK(first["kernel"]["origin"] == "compiled");
   CHECK(first["kernel"]["frame_bytes"] == 0);
+  CHECK(first["counters"]["compiled"] == 1);
   const nlohmann::json second = parsed(run(words));
   CHECK(second["kernel"]["origin"] == "disk");
   CHECK(second["kernel"]["key"] == first["kernel"]["key"]);
+  CHECK(second["counters"]["compiled"] == 0);
+  CHECK(second["counters"]["hit_disk"] == 1);
 
   CHECK(
       run({"compile", "--arch", "sm_90a", "--heads", "4", "--depth", "32", "--emit", "cubin", "-o", run.file("cubin")})
@@ -292,6 +295,7 @@ TEST_CASE("score under auto: the second run finds the kernel in the cache") {
   CHECK(first.exit_code == 0);
   CHECK_THAT(first.out, Contains("compiled by NVRTC") && Contains("compile ") && Contains("PASS"));
   CHECK_THAT(run({"score", in, "--check"}).out, Contains("found in the cache"));
+  CHECK(parsed(run({"score", in, "--json"}))["counters"]["compiled"] == 0);
 }
 
 TEST_CASE("a cache that cannot be written is a warning, and the work is done") {
