@@ -374,6 +374,71 @@ __device__ __forceinline__ void tma_load_3d(u32 destination, const TensorMap& ma
       : "memory");
 }
 
+// common/page_copies.cuh -------------------------------------------------------------------
+// Copies of paged keys: the tiles of one request from their pages, in place, into a ring of stages. One producer warp
+// copies keys, another their scales.
+
+constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
+constexpr int BOX_KEYS = PAGE_SIZE < TILE_KEYS ? PAGE_SIZE : TILE_KEYS;  // of one copy: inside a page
+constexpr int TILE_BOXES = TILE_KEYS / BOX_KEYS;
+constexpr int SCALE_BOX = BOX_KEYS < 32 ? 32 : BOX_KEYS;  // floats: TMA writes to multiples of 128 bytes
+constexpr int SCALE_STAGE_BYTES = 4 * TILE_BOXES * SCALE_BOX;
+static_assert((KEY_STAGES & (KEY_STAGES - 1)) == 0, "a stage is a few bits of a tile's number");
+constexpr int REFILLS = KEY_STAGES / 4;  // stages that a producer waits for, and fills, together
+
+// Shared addresses of what a producer fills.
+struct PageRing {
+  u32 keys;    // [KEY_STAGES], TILE_BYTES each
+  u32 scales;  // [KEY_STAGES], SCALE_STAGE_BYTES each
+  u32 full;    // [KEY_STAGES] barriers: the copy has arrived
+  u32 empty;   // [KEY_STAGES] barriers: the stage may be filled again
+};
+
+constexpr int TILES_OF_WARP = 32 / TILE_BOXES;  // whose boxes the lanes of a producer look up together
+
+// Copies tiles position to position + tiles, at most TILES_OF_WARP of them, by a whole warp: the keys or their
+// scales. page, box_key: of the lane's box, where the first tile has the first lanes' boxes.
+__device__ __forceinline__ void copy_tiles(bool copies_keys, const PageRing& ring, u32 position, int tiles, int page,
+                                           int box_key, const TensorMap& k_map, const TensorMap& k_scale_map) {
+#pragma unroll 1
+  for (int i = 0; i < tiles;) {
+    const int last = min(i + REFILLS, tiles);
+#pragma unroll 1
+    for (u32 number = position + i; number < position + last; ++number) {
+      mbarrier_wait(ring.empty + 8 * (number % KEY_STAGES), number / KEY_STAGES + 1 & 1);
+    }
+    // Scales were read through the generic proxy and are refilled through the asynchronous one: without
+    // this fence TMA may overtake the read. In the math warps it would wait for their stores as well.
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#pragma unroll 1
+    for (; i < last; ++i) {
+      int pages_of_tile[TILE_BOXES];
+#pragma unroll
+      for (int box = 0; box < TILE_BOXES; ++box) pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
+      const int row = __shfl_sync(0xffffffff, box_key, i * TILE_BOXES) % PAGE_SIZE;
+      const u32 stage = (position + i) % KEY_STAGES;
+      const u32 full = ring.full + 8 * stage;
+      if (elect_one()) {
+        if (copies_keys) {
+          mbarrier_arrive_expect_bytes(full, TILE_BYTES);
+#pragma unroll
+          for (int box = 0; box < TILE_BOXES; ++box) {
+            tma_load_3d(ring.keys + stage * TILE_BYTES + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
+          }
+        } else {
+          mbarrier_arrive_expect_bytes(full, 4 * TILE_KEYS);
+#pragma unroll
+          for (int box = 0; box < TILE_BOXES; ++box) {
+            tma_load_2d(ring.scales + stage * SCALE_STAGE_BYTES + 4 * box * SCALE_BOX, k_scale_map, full, row,
+                        pages_of_tile[box]);
+          }
+        }
+      }
+      __syncwarp();
+    }
+  }
+}
+
 // common/score_element.cuh -----------------------------------------------------------------
 // From f32 to what a slot of the output holds.
 
@@ -592,19 +657,12 @@ __device__ __forceinline__ void wgmma_wait(float (&d)[32]) {
 
 constexpr int GROUP_BYTES = MMA_N * DEPTH;
 constexpr int Q_BYTES = COLUMN_GROUPS * GROUP_BYTES;
-constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
-constexpr int BOX_KEYS = PAGE_SIZE < TILE_KEYS ? PAGE_SIZE : TILE_KEYS;  // of one copy: inside a page
-constexpr int TILE_BOXES = TILE_KEYS / BOX_KEYS;
-constexpr int SCALE_BOX = BOX_KEYS < 32 ? 32 : BOX_KEYS;  // floats: TMA writes to multiples of 128 bytes
-constexpr int SCALE_STAGE_BYTES = 4 * TILE_BOXES * SCALE_BOX;
 constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
 constexpr int KEYS_WARP = MATH_WARPS;
 constexpr int SCALES_WARP = MATH_WARPS + 1;
 constexpr int QUERY_WARP = MATH_WARPS + 2;
 constexpr int FILL_WARP = MATH_WARPS + 3;
 static_assert(KEY_STAGES <= MATH_WARPS, "a warp initialises the barriers of a stage");
-static_assert((KEY_STAGES & (KEY_STAGES - 1)) == 0, "a stage is a few bits of a tile's number");
-constexpr int REFILLS = KEY_STAGES / 4;  // stages that a producer waits for, and fills, together
 
 // What the math warps need of a block besides Q, double-buffered like it.
 struct Block {
@@ -671,7 +729,7 @@ mlaindex_score_sm_90a_paged_narrow_h64_d128_p64_context_f32(
     const int lane = lane_index();
     if (warp <= SCALES_WARP) {
       const bool copies_keys = warp == KEYS_WARP;
-      constexpr int TILES_OF_WARP = 32 / TILE_BOXES;  // whose boxes the lanes look up together
+      const PageRing ring = {key_ring, shared_address(scale_ring), key_full, key_empty};
       RingCursor block;
       Work* const works = reinterpret_cast<Work*>(shared + WORKS_OFFSET) + 32 * (warp - KEYS_WARP);  // of the lanes' blocks
       u32 position = 0;  // number of the next tile, counted over all blocks
@@ -712,43 +770,7 @@ mlaindex_score_sm_90a_paged_narrow_h64_d128_p64_context_f32(
               block.advance(2);
             }
             const int tiles = min(TILES_OF_WARP, num_tiles - first);
-#pragma unroll 1
-            for (int i = 0; i < tiles;) {
-              const int last = min(i + REFILLS, tiles);
-#pragma unroll 1
-              for (u32 number = position + i; number < position + last; ++number) {
-                mbarrier_wait(key_empty + 8 * (number % KEY_STAGES), number / KEY_STAGES + 1 & 1);
-              }
-              // Scales were read through the generic proxy and are refilled through the asynchronous one: without
-              // this fence TMA may overtake the read. In the math warps it would wait for their stores as well.
-              asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#pragma unroll 1
-              for (; i < last; ++i) {
-                int pages_of_tile[TILE_BOXES];
-#pragma unroll
-                for (int box = 0; box < TILE_BOXES; ++box) pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
-                const int row = __shfl_sync(0xffffffff, box_key, i * TILE_BOXES) % PAGE_SIZE;
-                const u32 stage = (position + i) % KEY_STAGES;
-                const u32 full = key_full + 8 * stage;
-                if (elect_one()) {
-                  if (copies_keys) {
-                    mbarrier_arrive_expect_bytes(full, TILE_BYTES);
-#pragma unroll
-                    for (int box = 0; box < TILE_BOXES; ++box) {
-                      tma_load_3d(key_ring + stage * TILE_BYTES + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
-                    }
-                  } else {
-                    mbarrier_arrive_expect_bytes(full, 4 * TILE_KEYS);
-#pragma unroll
-                    for (int box = 0; box < TILE_BOXES; ++box) {
-                      tma_load_2d(shared_address(scale_ring) + stage * SCALE_STAGE_BYTES + 4 * box * SCALE_BOX, k_scale_map,
-                                  full, row, pages_of_tile[box]);
-                    }
-                  }
-                }
-                __syncwarp();
-              }
-            }
+            copy_tiles(copies_keys, ring, position, tiles, page, box_key, k_map, k_scale_map);
             position += tiles;
           }
         }
