@@ -5,13 +5,12 @@
     nvdisasm -c kernel.cubin | python3 bench/issue_slots.py
 
 nvdisasm comes with the CUDA toolkit. The hot loop is the one that spends the largest part on the packed
-multiply-adds of the head sum (FFMA2, two elements each). Counted is the shortest way through it, NOPs and
-predicated instructions included: what a warp issues for a tile whose keys are all visible, when no barrier
-makes it wait. A plan that branches around its stores is counted without them.
+multiply-adds of the head sum (FFMA2, two elements each). Counted is the shortest way through it of those with
+the most of them, NOPs and predicated instructions included: what a warp issues for a tile whose keys are all
+visible, when no barrier makes it wait. A plan that branches around its stores is counted without them.
 """
 
 import collections
-import heapq
 import re
 import sys
 
@@ -44,23 +43,21 @@ def successors(instructions, labels, index):
         yield index + 1
 
 
-def shortest_way(instructions, labels, first, last):
-    """Indices of the fewest instructions from first to last, inside that range."""
-    before = {first: None}
-    length = {first: 1}
-    queue = [(1, first)]
-    while queue:
-        steps, index = heapq.heappop(queue)
-        if index == last:
-            break
+def way_through(instructions, labels, first, last):
+    """Indices on the way from first to last, forwards, that folds the most and has the fewest instructions."""
+    best = {first: (0, 0, None)}  # minus the multiply-adds up to here, instructions up to here, the one before
+    for index in range(first, last):
+        if index not in best:
+            continue
+        folds, steps, _ = best[index]
+        reached = (folds - opcode(instructions[index]).startswith("FFMA2"), steps + 1, index)
         for following in successors(instructions, labels, index):
-            if first <= following <= last and steps + 1 < length.get(following, sys.maxsize):
-                length[following], before[following] = steps + 1, index
-                heapq.heappush(queue, (steps + 1, following))
-    way, index = [], last
+            if index < following <= last and (following not in best or reached[:2] < best[following][:2]):
+                best[following] = reached
+    way, index = [], last if last in best else None
     while index is not None:
         way.append(index)
-        index = before.get(index)
+        index = best[index][2]
     return way[::-1]
 
 
@@ -69,16 +66,16 @@ def elements(counts):
 
 
 def hot_loop(instructions, labels):
-    """Opcodes on the shortest way through the loop that spends the largest part of it on multiply-adds."""
+    """Opcodes on the way through the loop that spends the largest part of it on multiply-adds."""
     best = collections.Counter()
     for last, instruction in enumerate(instructions):
         target = BRANCH.search(instruction)
         first = labels.get(target[1]) if target else None
         if first is None or first > last:
             continue
-        way = shortest_way(instructions, labels, first, last)
+        way = way_through(instructions, labels, first, last)
         counts = collections.Counter(opcode(instructions[i]).split(".")[0] for i in way)
-        share = elements(counts) / counts.total()
+        share = elements(counts) / max(1, counts.total())
         if elements(counts) >= 32 and share > elements(best) / max(1, best.total()):
             best = counts
     return best

@@ -75,15 +75,6 @@ Plan sm90_q_resident(const Spec& spec) {
   return plan;
 }
 
-// Two stages of tensor memory, so that an MMA runs under the fold of the one before it.
-void allocate_accumulators(Plan& plan) {
-  plan.accumulator_stages = 2;
-  plan.tensor_memory_columns = plan.accumulator_stages * plan.mma_n;
-  for (int stage = 0; stage < plan.accumulator_stages; ++stage) {
-    plan.tensor_memory.push_back({fmt::format("accumulator {}", stage), stage * plan.mma_n, plan.mma_n});
-  }
-}
-
 void append_bookkeeping(Plan& plan) {
   append(plan, "ranges", plan.tokens_per_block * range_bytes, 16, "visible [begin, end) of each token");
   append(plan, "barriers", (2 * plan.key_stages + 2 * plan.accumulator_stages + 1) * barrier_bytes, 8,
@@ -169,9 +160,18 @@ constexpr NamedPlan named_plans[] = {
     {Arch::sm_90a, Layout::paged, "paged", max_num_heads, sm90_paged},
     {Arch::sm_90a, Layout::paged, "paged_narrow", 64, sm90_paged_narrow},
     {Arch::sm_100a, Layout::contiguous, "q_resident", max_num_heads, sm100_q_resident},
-    {Arch::sm_100a, Layout::contiguous, "seed", max_num_heads, sm100_seed}};
+    {Arch::sm_100a, Layout::contiguous, "seed", max_num_heads, sm100_seed},
+    {Arch::sm_100a, Layout::paged, "paged", max_num_heads, sm100_paged}};
 
 }  // namespace
+
+void allocate_accumulators(Plan& plan) {
+  plan.accumulator_stages = 2;
+  plan.tensor_memory_columns = plan.accumulator_stages * plan.mma_n;
+  for (int stage = 0; stage < plan.accumulator_stages; ++stage) {
+    plan.tensor_memory.push_back({fmt::format("accumulator {}", stage), stage * plan.mma_n, plan.mma_n});
+  }
+}
 
 void append(Plan& plan, std::string name, int bytes, int alignment, std::string contents) {
   const int offset = (plan.shared_bytes() + alignment - 1) / alignment * alignment;
@@ -213,8 +213,7 @@ Result<Plan> make_plan(const Spec& spec, std::string_view name) {
   }
   return Error{ErrorCode::invalid_argument,
                fmt::format("no plan '{}' for {} and {} keys", name, arch_name(spec.arch), layout_name(spec.layout)),
-               names.empty() ? "this layout has no kernel for this arch yet"
-                             : fmt::format("allowed: {}", fmt::join(names, ", "))};
+               fmt::format("allowed: {}", fmt::join(names, ", "))};
 }
 
 std::vector<BarrierGroup> barrier_groups(const Plan& plan) {

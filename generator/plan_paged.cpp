@@ -11,12 +11,6 @@ namespace {
 // Of a block that the producer of sm90/paged.cu hands on: work and q_scale.
 int block_bytes(const Plan& plan) noexcept { return 32 + 4 * plan.tokens_per_block * (plan.padded_heads + 8); }
 
-// Of one stage: a copy for every page of the tile, each to a multiple of 128 bytes.
-int scale_stage_bytes(const Plan& plan, int page_size) noexcept {
-  const int box_keys = std::min(page_size, plan.tile_keys);
-  return 4 * plan.tile_keys / box_keys * std::max(box_keys, 32);
-}
-
 struct Shape {
   int mma_n;
   int column_groups;
@@ -56,8 +50,7 @@ Plan paged(const Spec& spec, const Shape& shape) {
   append(plan, "q", 2 * column_groups * mma_n * spec.depth, swizzle_alignment,
          fmt::format("2 token blocks of {} columns x {} bytes, swizzled", column_groups * mma_n, spec.depth));
   append_keys(plan, spec);
-  append(plan, "k_scale", key_stages * scale_stage_bytes(plan, spec.page_size), 128,
-         fmt::format("{} stages of {} f32", key_stages, plan.tile_keys));
+  append_k_scale(plan, spec);
   append(plan, "blocks", 2 * block_bytes(plan), 16, "2 token blocks: their key tiles and q_scale");
   append(plan, "units", 4 * 256, 16, "key tiles of 256 runs of blocks");
   append(plan, "works", 2 * 32 * 32, 16, "the tiles of 32 blocks, for both producers");
@@ -67,6 +60,12 @@ Plan paged(const Spec& spec, const Shape& shape) {
 }
 
 }  // namespace
+
+void append_k_scale(Plan& plan, const Spec& spec) {
+  const int box_keys = std::min(spec.page_size, plan.tile_keys);
+  const int stage_bytes = 4 * plan.tile_keys / box_keys * std::max(box_keys, 32);
+  append(plan, "k_scale", plan.key_stages * stage_bytes, 128, fmt::format("{} stages of {} f32", plan.key_stages, plan.tile_keys));
+}
 
 Plan sm90_paged(const Spec& spec) {
   Plan plan = paged(spec, {128, 4, 4, 8, 1});

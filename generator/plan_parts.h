@@ -16,8 +16,15 @@ void append(Plan& plan, std::string name, int bytes, int alignment, std::string 
 // The key ring: plan.key_stages stages of plan.tile_keys keys.
 void append_keys(Plan& plan, const Spec& spec);
 
-// Of generator/plan_paged.cpp, for valid specs of paged keys.
+// Two stages of tensor memory of plan.mma_n columns, so that an MMA runs under the fold of the one before it.
+void allocate_accumulators(Plan& plan);
+
+// The scales of the key ring's stages: a copy for every page of a tile, each to a multiple of 128 bytes.
+void append_k_scale(Plan& plan, const Spec& spec);
+
+// For valid specs of paged keys: generator/plan_paged.cpp, generator/plan_paged_sm100.cpp.
 Plan sm90_paged(const Spec& spec);
 Plan sm90_paged_narrow(const Spec& spec);
+Plan sm100_paged(const Spec& spec);
 
 }  // namespace mlaindex

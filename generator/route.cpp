@@ -21,11 +21,6 @@ bool fits_narrow_plan(const Spec& spec, const ProblemSize& size) noexcept {
 Result<Plan> route(const Spec& spec, const ProblemSize& size) {
   if (Status valid = validate(spec); !valid) return valid.error();
   const std::vector<std::string> names = plan_names(spec.arch, spec.layout);
-  if (names.empty()) {
-    return Error{ErrorCode::unsupported_shape,
-                 fmt::format("layout={} has no kernel for {} yet", layout_name(spec.layout), arch_name(spec.arch)),
-                 "paged keys: sm_90a; contiguous keys: sm_90a, sm_100a"};
-  }
   const bool narrow = names.size() > 1 && fits_narrow_plan(spec, size);
   Result<Plan> plan = make_plan(spec, narrow ? names[1] : names[0]);
   if (!plan) return plan;

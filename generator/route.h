@@ -16,8 +16,7 @@ struct ProblemSize {
 };
 
 // The plan that is expected to be the fastest for the spec and a problem of that size; the default one of
-// the spec where the size is not known (all zero). Checked. unsupported_shape: there is none yet for the
-// arch and the layout.
+// the spec where the size is not known (all zero). Checked. Errors: those of validate(spec).
 Result<Plan> route(const Spec& spec, const ProblemSize& size = {});
 
 // CTAs of a launch. Of a persistent plan: {workers, 1}, one for each slot of the GPU but no more than

@@ -143,7 +143,8 @@ KERNEL_NAME(
 #pragma unroll
               for (int step = 0; step < DEPTH / 32; ++step) {
                 // 32 bytes of depth further: two descriptor units, inside the swizzle atom.
-                mma_step(accumulators + half * MMA_N, key_descriptor + 2 * step, q_descriptor + 2 * step, step > 0);
+                mma_step(accumulators + half * MMA_N, key_descriptor + 2 * step, q_descriptor + 2 * step, mma_instruction(MMA_N),
+                         step > 0);
               }
               mma_commit(accumulator_full + 8 * half);
             }

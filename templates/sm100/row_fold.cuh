@@ -4,143 +4,10 @@
 // of two tokens, and a pair of sums two scores (T = 1: two heads of the one token). Two values travel
 // together through the packed f32x2 instructions of sm_100.
 #pragma once
-#include "common/score_element.cuh"
 #include "common/visible_range.cuh"
+#include "sm100/fold_columns.cuh"
 
 constexpr int ROW_SUMS = TOKENS_PER_GROUP > 4 ? TOKENS_PER_GROUP / 2 : 2;  // at least two: multiply-adds in flight
-
-// sum += 2 * relu(dot) * half_weight for FOLDED_COLUMNS columns, two at a time: x + |x| is branch-free,
-// exact and keeps NaN, and |x| costs nothing in machine code. Many columns to a statement, because the
-// compiler's time grows with their number; volatile, so that they stay behind the wait for the columns.
-#if TOKENS_PER_GROUP <= 4
-constexpr int FOLDED_COLUMNS = 32;
-#else
-constexpr int FOLDED_COLUMNS = 2;
-#endif
-__device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u64* half_weight) {
-  asm volatile(
-      "{\n"
-      "  .reg .f32 low, high;\n"
-      "  .reg .b64 dots, magnitudes;\n"
-#if TOKENS_PER_GROUP <= 4
-      "  abs.f32 low, %2;\n"
-      "  abs.f32 high, %3;\n"
-      "  mov.b64 dots, {%2, %3};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %0, dots, %34, %0;\n"
-      "  abs.f32 low, %4;\n"
-      "  abs.f32 high, %5;\n"
-      "  mov.b64 dots, {%4, %5};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %1, dots, %35, %1;\n"
-      "  abs.f32 low, %6;\n"
-      "  abs.f32 high, %7;\n"
-      "  mov.b64 dots, {%6, %7};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %0, dots, %36, %0;\n"
-      "  abs.f32 low, %8;\n"
-      "  abs.f32 high, %9;\n"
-      "  mov.b64 dots, {%8, %9};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %1, dots, %37, %1;\n"
-      "  abs.f32 low, %10;\n"
-      "  abs.f32 high, %11;\n"
-      "  mov.b64 dots, {%10, %11};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %0, dots, %38, %0;\n"
-      "  abs.f32 low, %12;\n"
-      "  abs.f32 high, %13;\n"
-      "  mov.b64 dots, {%12, %13};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %1, dots, %39, %1;\n"
-      "  abs.f32 low, %14;\n"
-      "  abs.f32 high, %15;\n"
-      "  mov.b64 dots, {%14, %15};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %0, dots, %40, %0;\n"
-      "  abs.f32 low, %16;\n"
-      "  abs.f32 high, %17;\n"
-      "  mov.b64 dots, {%16, %17};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %1, dots, %41, %1;\n"
-      "  abs.f32 low, %18;\n"
-      "  abs.f32 high, %19;\n"
-      "  mov.b64 dots, {%18, %19};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %0, dots, %42, %0;\n"
-      "  abs.f32 low, %20;\n"
-      "  abs.f32 high, %21;\n"
-      "  mov.b64 dots, {%20, %21};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %1, dots, %43, %1;\n"
-      "  abs.f32 low, %22;\n"
-      "  abs.f32 high, %23;\n"
-      "  mov.b64 dots, {%22, %23};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %0, dots, %44, %0;\n"
-      "  abs.f32 low, %24;\n"
-      "  abs.f32 high, %25;\n"
-      "  mov.b64 dots, {%24, %25};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %1, dots, %45, %1;\n"
-      "  abs.f32 low, %26;\n"
-      "  abs.f32 high, %27;\n"
-      "  mov.b64 dots, {%26, %27};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %0, dots, %46, %0;\n"
-      "  abs.f32 low, %28;\n"
-      "  abs.f32 high, %29;\n"
-      "  mov.b64 dots, {%28, %29};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %1, dots, %47, %1;\n"
-      "  abs.f32 low, %30;\n"
-      "  abs.f32 high, %31;\n"
-      "  mov.b64 dots, {%30, %31};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %0, dots, %48, %0;\n"
-      "  abs.f32 low, %32;\n"
-      "  abs.f32 high, %33;\n"
-      "  mov.b64 dots, {%32, %33};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %1, dots, %49, %1;\n"
-      "}\n"
-      : "+l"(sum[0]), "+l"(sum[1])
-      : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(dot[4]), "f"(dot[5]), "f"(dot[6]), "f"(dot[7]),
-        "f"(dot[8]), "f"(dot[9]), "f"(dot[10]), "f"(dot[11]), "f"(dot[12]), "f"(dot[13]), "f"(dot[14]), "f"(dot[15]),
-        "f"(dot[16]), "f"(dot[17]), "f"(dot[18]), "f"(dot[19]), "f"(dot[20]), "f"(dot[21]), "f"(dot[22]),
-        "f"(dot[23]), "f"(dot[24]), "f"(dot[25]), "f"(dot[26]), "f"(dot[27]), "f"(dot[28]), "f"(dot[29]),
-        "f"(dot[30]), "f"(dot[31]), "l"(half_weight[0]), "l"(half_weight[1]), "l"(half_weight[2]),
-        "l"(half_weight[3]), "l"(half_weight[4]), "l"(half_weight[5]), "l"(half_weight[6]), "l"(half_weight[7]),
-        "l"(half_weight[8]), "l"(half_weight[9]), "l"(half_weight[10]), "l"(half_weight[11]), "l"(half_weight[12]),
-        "l"(half_weight[13]), "l"(half_weight[14]), "l"(half_weight[15]));
-#else
-      "  abs.f32 low, %1;\n"
-      "  abs.f32 high, %2;\n"
-      "  mov.b64 dots, {%1, %2};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
-      "  fma.rn.f32x2 %0, dots, %3, %0;\n"
-      "}\n"
-      : "+l"(sum[0])
-      : "f"(dot[0]), "f"(dot[1]), "l"(half_weight[0]));
-#endif
-}
 
 // Stages half of the weights of one block's columns, which undoes the doubling of fold_columns exactly, by
 // one warp. Zero for padding heads and for tokens past the last.
@@ -158,23 +25,6 @@ __device__ __forceinline__ void stage_half_weights(float* staged, int first_toke
       staged[128 * group + 32 * i + lane] = used ? 0.5f * source[i * HEADS_OF_WARP] : 0.0f;
     }
   }
-}
-
-// half_weight[i] packs the staged weights of columns 2i and 2i+1.
-__device__ __forceinline__ void load_half_weights(u64 (&half_weight)[64], const float* staged) {
-  const ulonglong2* quads = reinterpret_cast<const ulonglong2*>(staged);
-#pragma unroll
-  for (int i = 0; i < 32; ++i) {
-    const ulonglong2 pairs = quads[i];
-    half_weight[2 * i] = pairs.x;
-    half_weight[2 * i + 1] = pairs.y;
-  }
-}
-
-// Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one.
-template <class Element>
-__device__ __forceinline__ void advance(Element*& pointer, int count) {
-  asm volatile("add.s64 %0, %0, %1;" : "+l"(pointer) : "l"(count * sizeof(Element)));
 }
 
 __device__ __forceinline__ float load_global(const float* address) {
@@ -207,21 +57,6 @@ __device__ __forceinline__ VisibleBits visible_bits(const VisibleRange* ranges, 
     if (static_cast<u32>(first_key + key_distance - range.begin) < num_visible) bits |= bit << KEY_BITS;
   }
   return bits;
-}
-
-__device__ __forceinline__ void store_if(u32 condition, ScoreElement* slot, float score) {
-  asm volatile(
-      "{\n"
-      "  .reg .pred visible;\n"
-      "  setp.ne.b32 visible, %0, 0;\n"
-#if SCORE_BF16
-      "  @visible st.global.b16 [%1], %2;\n"
-      "}\n" ::"r"(condition), "l"(slot), "h"(to_score(score))
-#else
-      "  @visible st.global.f32 [%1], %2;\n"
-      "}\n" ::"r"(condition), "l"(slot), "f"(to_score(score))
-#endif
-      : "memory");
 }
 
 // The slots of a key: of every token where they are few, else of the first one.

@@ -102,7 +102,8 @@ KERNEL_NAME(
 #pragma unroll
         for (int step = 0; step < DEPTH / 32; ++step) {
           // 32 bytes of depth further: two descriptor units, inside the swizzle atom.
-          mma_step(accumulators + accumulator.stage * MMA_N, key_descriptor + 2 * step, q_descriptor + 2 * step, step > 0);
+          mma_step(accumulators + accumulator.stage * MMA_N, key_descriptor + 2 * step, q_descriptor + 2 * step,
+                   mma_instruction(MMA_N), step > 0);
         }
         mma_commit(key_empty + 8 * ring.stage);
         mma_commit(accumulator_full + 8 * accumulator.stage);

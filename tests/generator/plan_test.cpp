@@ -44,6 +44,39 @@ TEST_CASE("every plan of every head count and depth is legal, and whole tokens f
   }
 }
 
+TEST_CASE("every paged plan of every head count, depth and page size is legal, and its barriers are those of the kernel's text") {
+  for (Arch arch : all_archs) {
+    for (const std::string& name : plan_names(arch, Layout::paged)) {
+      for (int heads : {1, 4, 8, 12, 16, 32, 64, 128}) {
+        if (name == "paged_narrow" && heads > 64) continue;
+        for (int depth : {32, 64, 128}) {
+          for (int page_size : {16, 32, 64, 128, 256}) {
+            Spec spec = spec_of(arch, heads, depth);
+            spec.layout = Layout::paged;
+            spec.page_size = page_size;
+            spec.mask = Mask::context;
+            const Plan plan = make_plan(spec, name).value();
+            const Status legal = check_plan(plan, arch);
+            if (!legal) FAIL(legal.error().text());
+            CHECK(plan.tokens_per_block == plan.column_groups * plan.tokens_per_box);
+            const std::string source = *emit_source(spec, plan);
+            std::size_t at = 0;
+            int barriers = 0;
+            for (const BarrierGroup& group : barrier_groups(plan)) {
+              const std::size_t declared = source.find("const u32 " + group.name + " = ");
+              CHECK(declared != std::string::npos);
+              CHECK(declared > at);
+              at = declared;
+              barriers += static_cast<int>(group.count);
+            }
+            CHECK(8 * barriers == plan.region("barriers")->bytes);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("barriers have the names that the kernels give them") {
   const Plan plan = *make_plan(spec_of(Arch::sm_100a, 64, 128), "q_resident");
   const std::vector<BarrierGroup> groups = barrier_groups(plan);

@@ -27,6 +27,8 @@ const Golden goldens[] = {
     {{Arch::sm_100a, 8, 32, Mask::full, ScoreType::f32, Fill::negative_infinity}, "seed"},
     {{Arch::sm_90a, 64, 128, Mask::context, ScoreType::f32, Fill::none, Layout::paged, 64}, "paged_narrow"},
     {{Arch::sm_90a, 32, 64, Mask::ragged_causal, ScoreType::bf16, Fill::negative_infinity, Layout::paged, 16}, "paged"},
+    {{Arch::sm_100a, 64, 128, Mask::context, ScoreType::f32, Fill::none, Layout::paged, 64}, "paged"},
+    {{Arch::sm_100a, 12, 64, Mask::ragged_causal, ScoreType::bf16, Fill::negative_infinity, Layout::paged, 16}, "paged"},
 };
 
 std::string read(const std::string& path) {

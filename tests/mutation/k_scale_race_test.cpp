@@ -13,20 +13,22 @@ using namespace mlaindex::mutation;
 
 TEST_CASE("k_scale race: without the proxy fence before the refill, a proxy hazard is reported on a small shape") {
   KernelStore store = memory_only_store();
-  for (const std::string& plan : plan_names(Arch::sm_90a, Layout::paged)) {
-    auto subject = Subject::make(store, Arch::sm_90a, plan, Layout::paged);
-    if (!subject) FAIL(subject.error().text());
-    CHECK(subject->judge(subject->module(), 2).emulator == "");
+  for (Arch arch : all_archs) {
+    for (const std::string& plan : plan_names(arch, Layout::paged)) {
+      auto subject = Subject::make(store, arch, plan, Layout::paged);
+      if (!subject) FAIL(subject.error().text());
+      CHECK(subject->judge(subject->module(), 2).emulator == "");
 
-    Editor changed(subject->module());
-    const auto fence = next(changed, 0, is_proxy_fence);
-    REQUIRE(fence);
-    changed.erase(*fence);
-    REQUIRE_FALSE(next(changed, 0, is_proxy_fence));
+      Editor changed(subject->module());
+      const auto fence = next(changed, 0, is_proxy_fence);
+      REQUIRE(fence);
+      changed.erase(*fence);
+      REQUIRE_FALSE(next(changed, 0, is_proxy_fence));
 
-    const Judgement judgement = subject->judge(changed.module(), 4);
-    INFO(plan << "\n" << judgement.verify << "\n" << judgement.emulator);
-    CHECK_THAT(judgement.verify, Catch::Contains("proxy_fence"));
-    CHECK_THAT(judgement.emulator, Catch::Contains("proxy_hazard"));
+      const Judgement judgement = subject->judge(changed.module(), 4);
+      INFO(subject->name() << "\n" << judgement.verify << "\n" << judgement.emulator);
+      CHECK_THAT(judgement.verify, Catch::Contains("proxy_fence"));
+      CHECK_THAT(judgement.emulator, Catch::Contains("proxy_hazard"));
+    }
   }
 }

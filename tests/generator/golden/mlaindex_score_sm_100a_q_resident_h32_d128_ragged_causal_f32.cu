@@ -421,18 +421,20 @@ __device__ __forceinline__ u64 mma_descriptor(u32 address) { return MMA_DESCRIPT
 
 // Instruction descriptor: f32 accumulator (bit 4), e4m3 operands (0), N / 8 from bit 17, M / 16
 // from bit 24.
-constexpr u32 MMA_INSTRUCTION = 1u << 4 | static_cast<u32>(MMA_N / 8) << 17 | static_cast<u32>(MMA_M / 16) << 24;
+__device__ __forceinline__ constexpr u32 mma_instruction(u32 num_columns) {
+  return 1u << 4 | num_columns / 8 << 17 | static_cast<u32>(MMA_M / 16) << 24;
+}
 
-// accumulator (MMA_M x MMA_N) = a (MMA_M x 32) * b (MMA_N x 32)^T, plus the accumulator unless this
-// is the first step of the depth. One thread issues.
-__device__ __forceinline__ void mma_step(u32 accumulator, u64 a, u64 b, bool accumulate) {
+// accumulator (MMA_M x N) = a (MMA_M x 32) * b (N x 32)^T, plus the accumulator unless this is the first
+// step of the depth. One thread issues.
+__device__ __forceinline__ void mma_step(u32 accumulator, u64 a, u64 b, u32 instruction, bool accumulate) {
   asm volatile(
       "{\n"
       "  .reg .pred accumulate;\n"
       "  setp.ne.b32 accumulate, %4, 0;\n"
       "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%0], %1, %2, %3, accumulate;\n"
       "}\n" ::"r"(accumulator),
-      "l"(a), "l"(b), "r"(MMA_INSTRUCTION), "r"(static_cast<u32>(accumulate))
+      "l"(a), "l"(b), "r"(instruction), "r"(static_cast<u32>(accumulate))
       : "memory");
 }
 
@@ -487,14 +489,9 @@ __device__ __forceinline__ ScoreElement to_score(float value) {
   return value;
 }
 
-// sm100/row_fold.cuh -----------------------------------------------------------------------
-// The head sum where a thread owns a key and all 128 columns of its group.
-//
-// Column n is head n / T of token n % T, T = TOKENS_PER_GROUP: a pair of neighbouring columns is one head
-// of two tokens, and a pair of sums two scores (T = 1: two heads of the one token). Two values travel
+// sm100/fold_columns.cuh -------------------------------------------------------------------
+// The head sum where a thread owns a key: what does not depend on the order of the columns in its row. Two values travel
 // together through the packed f32x2 instructions of sm_100.
-
-constexpr int ROW_SUMS = TOKENS_PER_GROUP > 4 ? TOKENS_PER_GROUP / 2 : 2;  // at least two: multiply-adds in flight
 
 // sum += 2 * relu(dot) * half_weight for FOLDED_COLUMNS columns, two at a time: x + |x| is branch-free,
 // exact and keeps NaN, and |x| costs nothing in machine code. Many columns to a statement, because the
@@ -613,6 +610,43 @@ __device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u
         "l"(half_weight[13]), "l"(half_weight[14]), "l"(half_weight[15]));
 }
 
+// half_weight[i] packs the staged weights of columns 2i and 2i+1.
+__device__ __forceinline__ void load_half_weights(u64 (&half_weight)[64], const float* staged) {
+  const ulonglong2* quads = reinterpret_cast<const ulonglong2*>(staged);
+#pragma unroll
+  for (int i = 0; i < 32; ++i) {
+    const ulonglong2 pairs = quads[i];
+    half_weight[2 * i] = pairs.x;
+    half_weight[2 * i + 1] = pairs.y;
+  }
+}
+
+// Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one.
+template <class Element>
+__device__ __forceinline__ void advance(Element*& pointer, int count) {
+  asm volatile("add.s64 %0, %0, %1;" : "+l"(pointer) : "l"(count * sizeof(Element)));
+}
+
+// Stores where the condition is not 0.
+__device__ __forceinline__ void store_if(u32 condition, ScoreElement* slot, float score) {
+  asm volatile(
+      "{\n"
+      "  .reg .pred visible;\n"
+      "  setp.ne.b32 visible, %0, 0;\n"
+      "  @visible st.global.f32 [%1], %2;\n"
+      "}\n" ::"r"(condition), "l"(slot), "f"(to_score(score))
+      : "memory");
+}
+
+// sm100/row_fold.cuh -----------------------------------------------------------------------
+// The head sum where a thread owns a key and all 128 columns of its group.
+//
+// Column n is head n / T of token n % T, T = TOKENS_PER_GROUP: a pair of neighbouring columns is one head
+// of two tokens, and a pair of sums two scores (T = 1: two heads of the one token). Two values travel
+// together through the packed f32x2 instructions of sm_100.
+
+constexpr int ROW_SUMS = TOKENS_PER_GROUP > 4 ? TOKENS_PER_GROUP / 2 : 2;  // at least two: multiply-adds in flight
+
 // Stages half of the weights of one block's columns, which undoes the doubling of fold_columns exactly, by
 // one warp. Zero for padding heads and for tokens past the last.
 __device__ __forceinline__ void stage_half_weights(float* staged, int first_token, const ScoreArguments& args) {
@@ -629,23 +663,6 @@ __device__ __forceinline__ void stage_half_weights(float* staged, int first_toke
       staged[128 * group + 32 * i + lane] = used ? 0.5f * source[i * HEADS_OF_WARP] : 0.0f;
     }
   }
-}
-
-// half_weight[i] packs the staged weights of columns 2i and 2i+1.
-__device__ __forceinline__ void load_half_weights(u64 (&half_weight)[64], const float* staged) {
-  const ulonglong2* quads = reinterpret_cast<const ulonglong2*>(staged);
-#pragma unroll
-  for (int i = 0; i < 32; ++i) {
-    const ulonglong2 pairs = quads[i];
-    half_weight[2 * i] = pairs.x;
-    half_weight[2 * i + 1] = pairs.y;
-  }
-}
-
-// Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one.
-template <class Element>
-__device__ __forceinline__ void advance(Element*& pointer, int count) {
-  asm volatile("add.s64 %0, %0, %1;" : "+l"(pointer) : "l"(count * sizeof(Element)));
 }
 
 __device__ __forceinline__ float load_global(const float* address) {
@@ -672,16 +689,6 @@ __device__ __forceinline__ VisibleBits visible_bits(const VisibleRange* ranges, 
     if (static_cast<u32>(first_key + key_distance - range.begin) < num_visible) bits |= bit << KEY_BITS;
   }
   return bits;
-}
-
-__device__ __forceinline__ void store_if(u32 condition, ScoreElement* slot, float score) {
-  asm volatile(
-      "{\n"
-      "  .reg .pred visible;\n"
-      "  setp.ne.b32 visible, %0, 0;\n"
-      "  @visible st.global.f32 [%1], %2;\n"
-      "}\n" ::"r"(condition), "l"(slot), "f"(to_score(score))
-      : "memory");
 }
 
 // The slots of a key: of every token where they are few, else of the first one.
@@ -822,7 +829,8 @@ mlaindex_score_sm_100a_q_resident_h32_d128_ragged_causal_f32(
 #pragma unroll
               for (int step = 0; step < DEPTH / 32; ++step) {
                 // 32 bytes of depth further: two descriptor units, inside the swizzle atom.
-                mma_step(accumulators + half * MMA_N, key_descriptor + 2 * step, q_descriptor + 2 * step, step > 0);
+                mma_step(accumulators + half * MMA_N, key_descriptor + 2 * step, q_descriptor + 2 * step, mma_instruction(MMA_N),
+                         step > 0);
               }
               mma_commit(accumulator_full + 8 * half);
             }

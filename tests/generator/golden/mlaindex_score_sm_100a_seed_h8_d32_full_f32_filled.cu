@@ -419,18 +419,20 @@ __device__ __forceinline__ u64 mma_descriptor(u32 address) { return MMA_DESCRIPT
 
 // Instruction descriptor: f32 accumulator (bit 4), e4m3 operands (0), N / 8 from bit 17, M / 16
 // from bit 24.
-constexpr u32 MMA_INSTRUCTION = 1u << 4 | static_cast<u32>(MMA_N / 8) << 17 | static_cast<u32>(MMA_M / 16) << 24;
+__device__ __forceinline__ constexpr u32 mma_instruction(u32 num_columns) {
+  return 1u << 4 | num_columns / 8 << 17 | static_cast<u32>(MMA_M / 16) << 24;
+}
 
-// accumulator (MMA_M x MMA_N) = a (MMA_M x 32) * b (MMA_N x 32)^T, plus the accumulator unless this
-// is the first step of the depth. One thread issues.
-__device__ __forceinline__ void mma_step(u32 accumulator, u64 a, u64 b, bool accumulate) {
+// accumulator (MMA_M x N) = a (MMA_M x 32) * b (N x 32)^T, plus the accumulator unless this is the first
+// step of the depth. One thread issues.
+__device__ __forceinline__ void mma_step(u32 accumulator, u64 a, u64 b, u32 instruction, bool accumulate) {
   asm volatile(
       "{\n"
       "  .reg .pred accumulate;\n"
       "  setp.ne.b32 accumulate, %4, 0;\n"
       "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%0], %1, %2, %3, accumulate;\n"
       "}\n" ::"r"(accumulator),
-      "l"(a), "l"(b), "r"(MMA_INSTRUCTION), "r"(static_cast<u32>(accumulate))
+      "l"(a), "l"(b), "r"(instruction), "r"(static_cast<u32>(accumulate))
       : "memory");
 }
 
@@ -557,7 +559,8 @@ mlaindex_score_sm_100a_seed_h8_d32_full_f32_filled(
 #pragma unroll
         for (int step = 0; step < DEPTH / 32; ++step) {
           // 32 bytes of depth further: two descriptor units, inside the swizzle atom.
-          mma_step(accumulators + accumulator.stage * MMA_N, key_descriptor + 2 * step, q_descriptor + 2 * step, step > 0);
+          mma_step(accumulators + accumulator.stage * MMA_N, key_descriptor + 2 * step, q_descriptor + 2 * step,
+                   mma_instruction(MMA_N), step > 0);
         }
         mma_commit(key_empty + 8 * ring.stage);
         mma_commit(accumulator_full + 8 * accumulator.stage);
