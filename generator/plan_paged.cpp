@@ -43,9 +43,9 @@ Plan paged(const Spec& spec, const Shape& shape) {
   plan.ctas_per_sm = ctas_per_sm;
   plan.entry_registers = ctas_per_sm == 1 ? 96 : 80;
   plan.roles = {{"math: wgmma, fold, store", 0, math_warps, math_registers},
-                {"schedule, TMA of keys", math_warps, 1, producer_registers},
+                {"TMA of keys", math_warps, 1, producer_registers},
                 {"TMA of k_scale", math_warps + 1, 1, producer_registers},
-                {"Q and q_scale", math_warps + 2, 1, producer_registers},
+                {"schedule, Q and q_scale", math_warps + 2, 1, producer_registers},
                 {"-inf fill", math_warps + 3, 1, producer_registers}};
   append(plan, "q", 2 * column_groups * mma_n * spec.depth, swizzle_alignment,
          fmt::format("2 token blocks of {} columns x {} bytes, swizzled", column_groups * mma_n, spec.depth));
@@ -53,7 +53,7 @@ Plan paged(const Spec& spec, const Shape& shape) {
   append_k_scale(plan, spec);
   append(plan, "blocks", 2 * block_bytes(plan), 16, "2 token blocks: their key tiles and q_scale");
   append(plan, "units", 4 * 256, 16, "key tiles of 256 runs of blocks");
-  append(plan, "works", 2 * 32 * 32, 16, "the tiles of 32 blocks, for both producers");
+  append(plan, "works", 3 * 32 * 32, 16, "the tiles of 32 blocks, for each producer");
   append(plan, "barriers", (2 * key_stages + 8) * barrier_bytes, 8,
          "key full and empty; of each block: work, weights and Q full, empty");
   return plan;

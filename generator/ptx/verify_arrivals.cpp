@@ -1,6 +1,7 @@
 // Rule "arrivals": as many arrivals as mbarrier.init counts, and one thread for what one thread
 // must do. In the kernels of this library a thread arrives at a barrier once a phase.
 #include <map>
+#include <set>
 #include <span>
 
 #include "generator/ptx/instruction_kinds.h"
@@ -20,11 +21,14 @@ bool arrives(const Instruction& instruction) {
   return is(instruction, "mbarrier", "arrive") || is(instruction, "mbarrier", "arrive_drop") || is_commit(instruction);
 }
 
-// Arrivals of another number than one, or at barriers of other CTAs.
-bool is_special(const Instruction& instruction) {
-  if (is_commit(instruction)) return instruction.opcode.has("multicast::cluster");
-  const std::size_t usual = instruction.opcode.has("expect_tx") ? 3 : 2;
-  return instruction.opcode.has("shared::cluster") || instruction.operands.size() != usual;
+// At barriers of other CTAs.
+bool is_remote(const Instruction& instruction) {
+  return instruction.opcode.has(is_commit(instruction) ? "multicast::cluster" : "shared::cluster");
+}
+
+// Of another number than one.
+bool is_counted(const Instruction& instruction) {
+  return !is_commit(instruction) && instruction.operands.size() != (instruction.opcode.has("expect_tx") ? 3 : 2);
 }
 
 const Address* first_address(const Instruction& instruction) {
@@ -44,7 +48,8 @@ class Arrivals {
     if (paths_.num_warps() == 0) return;
     check_single_threads();
     if (!collect()) return;
-    for (const auto& [ring, init] : inits_) check_count(init, sites_[ring]);
+    for (const auto& [ring, init] : inits_)
+      if (!counted_.contains(ring)) check_count(init, sites_[ring]);
   }
 
  private:
@@ -68,12 +73,13 @@ class Arrivals {
       const Instruction& instruction = examination_.at(i);
       const bool init = is(instruction, "mbarrier", "init");
       if (!init && !arrives(instruction)) continue;
-      if (!init && is_special(instruction)) return false;
+      if (!init && is_remote(instruction)) return false;
       const Address* address = first_address(instruction);
       const auto place = address ? examination_.values.anchor(*address) : std::nullopt;
       if (!place) return false;
       const Ring ring{place->index, place->offset};
       if (init) inits_.emplace(ring, i);
+      else if (is_counted(instruction)) counted_.insert(ring);
       else sites_[ring].push_back(i);
     }
     return true;
@@ -94,6 +100,7 @@ class Arrivals {
   ThreadPaths paths_;
   std::map<Ring, std::uint32_t> inits_;               // an mbarrier.init
   std::map<Ring, std::vector<std::uint32_t>> sites_;  // what arrives
+  std::set<Ring> counted_;                            // what arrives brings a number of its own: nothing is said
 };
 
 }  // namespace

@@ -4,12 +4,13 @@
 // of a block, up to TOKENS_PER_BLOCK tokens of one request, stays in shared memory while its keys and
 // their scales stream through a TMA ring, page by page, in place: a page is read once, whatever the tokens.
 // A math warpgroup keeps to one group of MMA_N columns and its weights; where a block has fewer groups
-// than there are warpgroups, those of a group take turns with the tiles.
+// than there are warpgroups, those of a group deal out the stages of the ring, and none waits for a tile
+// that another has not yet read.
 //
-// As many CTAs as fit stay on each SM, each for an equal share of all key tiles (request_schedule.cuh). Two
-// producer warps walk through it, a block at a time: one copies keys, the other their scales, with the fewest
-// steps from the start of a launch to its first keys. Q and q_scale of the next block are fetched, by a warp
-// of their own, while the math warpgroups are still at the one before.
+// As many CTAs as fit stay on each SM, each for an equal share of all key tiles (request_schedule.cuh). Three
+// producer warps walk through it, a block at a time: one fetches Q and q_scale, one copies keys, one their
+// scales. None waits for another, so that a launch's first Q is asked for before its first keys, and those of
+// the next block while the math warpgroups are still at the one before.
 #include "sm90/paged_plan.cuh"
 #include "common/arguments.cuh"
 #include "common/page_copies.cuh"
@@ -26,8 +27,7 @@ constexpr int GROUP_BYTES = MMA_N * DEPTH;
 constexpr int Q_BYTES = COLUMN_GROUPS * GROUP_BYTES;
 constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
 constexpr int KEYS_WARP = MATH_WARPS;
-constexpr int SCALES_WARP = MATH_WARPS + 1;
-constexpr int QUERY_WARP = MATH_WARPS + 2;
+constexpr int QUERY_WARP = MATH_WARPS + 2;  // the one between copies scales
 constexpr int FILL_WARP = MATH_WARPS + 3;
 static_assert(KEY_STAGES <= MATH_WARPS, "a warp initialises the barriers of a stage");
 
@@ -43,13 +43,18 @@ __device__ __forceinline__ int column_groups(int num_tokens) {
   return (num_tokens + TOKENS_PER_GROUP - 1) / TOKENS_PER_GROUP;
 }
 
-// Tiles go round among this many warpgroups: those that have the same group of columns.
+// The stages of the ring go round among this many warpgroups: those that have the same group of columns.
 __device__ __forceinline__ int warpgroups_of_group(int groups) {
 #if COLUMN_GROUPS == 1
   return MATH_WARPGROUPS;
 #else
   return groups == 1 ? MATH_WARPGROUPS : groups == 2 ? MATH_WARPGROUPS / 2 : 1;
 #endif
+}
+
+// Releases a stage of the key ring for each of the `turns` warps that have its rows in other warpgroups.
+__device__ __forceinline__ void release_stage(u32 empty, int turns) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(empty), "r"(turns) : "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
@@ -63,7 +68,7 @@ KERNEL_NAME(
   Block* const blocks = reinterpret_cast<Block*>(shared + BLOCKS_OFFSET);
   u32* const tiles_of_unit = reinterpret_cast<u32*>(shared + UNITS_OFFSET);
   const u32 key_full = shared_address(shared + BARRIERS_OFFSET);  // [KEY_STAGES]: TMA has written the stage
-  const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: all math warps are done with it
+  const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: its math warps are done with it
   const u32 work_full = key_empty + 8 * KEY_STAGES;               // [2]: work is written
   const u32 weights_full = work_full + 16;                        // [2]: weights are written
   const u32 q_full = weights_full + 16;                           // [2]: Q has landed
@@ -92,23 +97,28 @@ KERNEL_NAME(
     prefetch_tensor_map(q_map);
   }
   const int num_blocks = count_blocks(args);
-  if (num_blocks > 32) count_tiles(tiles_of_unit, warp, num_blocks, args);
+  RequestBlock mine = {0, 0, 0, 0, 0};  // of a lane of the producers
+  if (num_blocks > 32) {
+    count_tiles(tiles_of_unit, warp, num_blocks, args);
+  } else if (warp >= MATH_WARPS && warp <= QUERY_WARP) {
+    mine = request_block(lane_index(), args);  // read while the barriers are initialised
+  }
   __syncthreads();
 
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
     const int lane = lane_index();
-    if (warp <= SCALES_WARP) {
-      const bool copies_keys = warp == KEYS_WARP;
+    if (warp <= QUERY_WARP) {
+      Work* const works = reinterpret_cast<Work*>(shared + WORKS_OFFSET) + 32 * (warp - KEYS_WARP);  // of the lanes' blocks
       const PageRing ring = {key_ring, shared_address(scale_ring), key_full, key_empty};
       RingCursor block;
-      Work* const works = reinterpret_cast<Work*>(shared + WORKS_OFFSET) + 32 * (warp - KEYS_WARP);  // of the lanes' blocks
+      int turns = 0;     // of the block before
       u32 position = 0;  // number of the next tile, counted over all blocks
       TileShare share = {0, 0, 0, 0};
       if (num_blocks > 32) share = tile_share(tiles_of_unit, num_blocks);
 #pragma unroll 1
       for (int first_block = share.first_block;; first_block += 32) {
-        const RequestBlock mine = request_block(first_block + lane, args);
+        if (num_blocks > 32) mine = request_block(first_block + lane, args);
         const u32 length = length_in_sequence(mine.end);
         const u32 reached = inclusive_sum(length);
         const u32 length_of_all = __shfl_sync(0xffffffff, reached, 31);
@@ -120,26 +130,60 @@ KERNEL_NAME(
 #pragma unroll 1
         for (; owners != 0; owners &= owners - 1) {
           const Work& work = works[__ffs(owners) - 1];
+          if (warp == QUERY_WARP) {
+            const int groups = column_groups(work.num_tokens);
+            const int turns_before = turns;
+            turns = warpgroups_of_group(groups);
+            if (turns_before != 0 && turns != turns_before) {
+              // Stages are dealt out anew, and a parity tells a phase from its neighbours only: a warpgroup must
+              // not wait for a stage while an earlier tile, which it does not see, is still on its way there.
+              mbarrier_wait(block_empty + 8 * (block.stage ^ 1), block.parity ^ block.stage ^ 1);
+            }
+            mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+            Block& next = blocks[block.stage];
+            if (lane == 0) {
+              next.work = work;
+              mbarrier_arrive(work_full + 8 * block.stage);
+              const u32 q_barrier = q_full + 8 * block.stage;
+              mbarrier_arrive_expect_bytes(q_barrier, groups * GROUP_BYTES);
+#pragma unroll 1
+              for (int group = 0; group < groups; ++group) {
+                tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0, 0,
+                            work.first_token + group * TOKENS_PER_GROUP);
+              }
+            }
+            __syncwarp();
+            // Zero for padding heads and for tokens past the last of a group.
+            const int staged_heads = groups * MMA_N;
+#pragma unroll 2  // loads in flight; more of them spill
+            for (int i = lane; i < staged_heads; i += 32) {
+              const int token = i / PADDED_HEADS;
+              const int head = i % PADDED_HEADS;
+              float weight = 0.0f;
+              if (token < work.num_tokens && head < NUM_HEADS) {
+                weight = args.q_scale[(work.first_token + token) * args.q_scale_stride + head];
+              }
+              next.weights[token * WEIGHT_STRIDE + head] = weight;
+            }
+            __syncwarp();
+            if (lane == 0) {
+              mbarrier_arrive(weights_full + 8 * block.stage);
+              mbarrier_arrive(block_empty + 8 * block.stage);
+            }
+            block.advance(2);
+            continue;
+          }
+          const bool copies_keys = warp == KEYS_WARP;
           const int num_tiles = work.num_tiles;
           const int end = work.end;
-          const int request = work.request;
           int box_key = work.first_tile * TILE_KEYS + lane * BOX_KEYS;
-          const int* const table = copies_keys ? args.pages.block_table + request * args.pages.block_table_stride
-                                               : args.pages.k_scale_table + request * args.pages.k_scale_table_stride;
+          const int* const table = copies_keys ? args.pages.block_table + work.request * args.pages.block_table_stride
+                                               : args.pages.k_scale_table + work.request * args.pages.k_scale_table_stride;
           const int num_pages = copies_keys ? args.pages.num_pages : args.pages.num_k_scale_pages;
 #pragma unroll 1
           for (int first = 0; first < num_tiles; first += TILES_OF_WARP, box_key += TILES_OF_WARP * TILE_KEYS) {
             // Of the lane's box. Entries past the last visible key are not read; what TMA finds there are zeros.
             const int page = box_key < end ? table[box_key / PAGE_SIZE] : num_pages;
-            if (first == 0 && copies_keys) {  // while the pages are looked up
-              mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-              if (lane == 0) {
-                blocks[block.stage].work = work;
-                mbarrier_arrive(work_full + 8 * block.stage);
-              }
-              __syncwarp();
-              block.advance(2);
-            }
             const int tiles = min(TILES_OF_WARP, num_tiles - first);
             copy_tiles(copies_keys, ring, position, tiles, page, box_key, k_map, k_scale_map);
             position += tiles;
@@ -149,46 +193,11 @@ KERNEL_NAME(
         share.position += length_of_all;
         if (share.position >= share.end) break;
       }
-      if (!copies_keys) return;
+      if (warp != QUERY_WARP) return;
       mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
       if (lane == 0) {
         blocks[block.stage].work = {0, 0, 0, 0, 0, 0, 0, 0};
         mbarrier_arrive(work_full + 8 * block.stage);
-      }
-    } else if (warp == QUERY_WARP) {
-      RingCursor block;
-#pragma unroll 1
-      while (true) {
-        mbarrier_wait(work_full + 8 * block.stage, block.parity);
-        const Work work = blocks[block.stage].work;
-        if (work.num_tiles == 0) break;
-        const int groups = column_groups(work.num_tokens);
-        if (lane == 0) {
-          const u32 q_barrier = q_full + 8 * block.stage;
-          mbarrier_arrive_expect_bytes(q_barrier, groups * GROUP_BYTES);
-#pragma unroll 1
-          for (int group = 0; group < groups; ++group) {
-            tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0, 0,
-                        work.first_token + group * TOKENS_PER_GROUP);
-          }
-        }
-        __syncwarp();
-        // Zero for padding heads and for tokens past the last of a group.
-        const int staged_heads = groups * MMA_N;
-#pragma unroll 4  // loads in flight
-        for (int i = lane; i < staged_heads; i += 32) {
-          const int token = i / PADDED_HEADS;
-          const int head = i % PADDED_HEADS;
-          const bool used = token < work.num_tokens && head < NUM_HEADS;
-          const float* source = args.q_scale + (work.first_token + token) * args.q_scale_stride + head;
-          blocks[block.stage].weights[token * WEIGHT_STRIDE + head] = used ? *source : 0.0f;
-        }
-        __syncwarp();
-        if (lane == 0) {
-          mbarrier_arrive(weights_full + 8 * block.stage);
-          mbarrier_arrive(block_empty + 8 * block.stage);
-        }
-        block.advance(2);
       }
     }
 #if FILL_NEGATIVE_INFINITY
@@ -214,7 +223,7 @@ KERNEL_NAME(
     if (work.num_tiles == 0) break;
     const int turns = warpgroups_of_group(column_groups(work.num_tokens));
     const int group = warp / 4 / turns;
-    const int turn = warp / 4 % turns;
+    const int turn = warp / 4 & (turns - 1);
     const int first_token = group * TOKENS_PER_GROUP;  // of the group, in the block
     mbarrier_wait(weights_full + 8 * block.stage, block.parity);
     const bool idle = first_token >= work.num_tokens;  // of three groups the fourth warpgroup has none
@@ -223,12 +232,10 @@ KERNEL_NAME(
     const u64 q_descriptor = wgmma_descriptor(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES);
     mbarrier_wait(q_full + 8 * block.stage, block.parity);
 #pragma unroll 1
-    for (int tile = 0; tile < work.num_tiles; ++tile) {
+    for (int tile = (turn - position) & (turns - 1); tile < work.num_tiles; tile += turns) {
       const u32 stage = (position + tile) % KEY_STAGES;
       mbarrier_wait(key_full + 8 * stage, (position + tile) / KEY_STAGES & 1);
-      if (idle || tile % turns != turn) {
-        // Another's. Every warp still sees every tile, before the stage is refilled: a parity tells a phase
-        // from its neighbours only.
+      if (idle) {
         __syncwarp();
         if (lane == 0) mbarrier_arrive(key_empty + 8 * stage);
         continue;
@@ -241,7 +248,7 @@ KERNEL_NAME(
       wgmma_start(dot, wgmma_descriptor(key_ring + stage * TILE_BYTES), q_descriptor);
       wgmma_wait<0>(dot);
       __syncwarp();
-      if (lane == 0) mbarrier_arrive(key_empty + 8 * stage);
+      if (lane == 0) release_stage(key_empty + 8 * stage, turns);
       const int key = (work.first_tile + tile) * TILE_KEYS + tile_key;
 #if TOKENS_PER_GROUP == 1
       float part[2];

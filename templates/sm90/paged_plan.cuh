@@ -32,4 +32,4 @@ constexpr int K_SCALE_OFFSET = 196608;
 constexpr int BLOCKS_OFFSET = 198656;
 constexpr int UNITS_OFFSET = 203392;
 constexpr int WORKS_OFFSET = 204416;
-constexpr int BARRIERS_OFFSET = 206464;
+constexpr int BARRIERS_OFFSET = 207488;
