@@ -5,7 +5,8 @@ inputs, rounds alternating, fused pages of 64 keys in random order, depth 128, f
     decode_vs_deepgemm.py [--mlaindex PATH] [--shapes B,N,H,CONTEXT ...] [--rounds 5] [--samples 9]
 
 N is next_n. Contexts are CONTEXT for a batch of one, else uniform from 0.7 to 1.3 of it. Launches are
-replayed from CUDA graphs of 20, so the host's cost does not count; L2 is warm where the keys fit it.
+replayed from CUDA graphs of 20, so the host's cost does not count; L2 is warm where the keys fit it. With --cold
+every launch of a graph reads another copy of the keys, as every layer of a model does, so that they do not.
 "deepgemm" is its scoring kernel alone, with its schedule given; "deepgemm+schedule" also launches what computes
 the schedule, as a step must whose lengths changed: once a step, for all layers. Ours has no such launch. GB/s counts keys, scales and scores once. The
 share of the copy rate is that of a read of 4 GiB in the same run.
@@ -14,6 +15,7 @@ Needs torch with CUDA and the deep_gemm package (its wheel, sgl-deep-gemm); with
 it has no kernel (N above 2), only our times are printed. Both results are checked against each other.
 """
 import argparse
+import itertools
 import statistics
 import struct
 
@@ -29,6 +31,7 @@ SHAPES = [
 DEPTH, PAGE = 128, 64
 PAGE_BYTES = PAGE * (DEPTH + 4)
 LAUNCHES = 20
+COLD_BYTES = 400 << 20  # several times L2
 NUM_SMS = torch.cuda.get_device_properties(0).multi_processor_count
 
 
@@ -60,6 +63,12 @@ def ours(mlaindex, plan, next_n, heads, q, q_scale, pages, table, lens, width):
     return call
 
 
+def in_turn(calls):
+    """A call that makes the next of `calls`."""
+    order = itertools.cycle(calls)
+    return lambda: next(order)()
+
+
 def read_rate():
     """Bytes a second of a read of 4 GiB."""
     data = torch.zeros(1 << 30, dtype=torch.float32, device="cuda")
@@ -89,19 +98,28 @@ def compare(arguments, deep_gemm, rate, batch, next_n, heads, context):
     table, device_lens = table.cuda(), lens.cuda()
     columns = (int(lens.max()) + 255) // 256 * 256
     plans = [""] if not arguments.plans else arguments.plans
+    copies = [pages]
+    if arguments.cold:
+        copies += [pages.clone() for _ in range(min(LAUNCHES, COLD_BYTES // pages.nbytes) - 1)]
     calls = {}
     for plan in plans:
-        call = ours(arguments.mlaindex, plan, next_n, heads, q, q_scale, pages, table, device_lens, columns)
-        calls[call.plan] = call
+        of_copies = [ours(arguments.mlaindex, plan, next_n, heads, q, q_scale, copy, table, device_lens, columns) for copy in copies]
+        calls[of_copies[0].plan] = in_turn(of_copies)
     if deep_gemm and next_n <= 2:
         lens_2d = device_lens[:, None].expand(batch, next_n).contiguous()
         schedule = deep_gemm.get_paged_mqa_logits_metadata(lens_2d, PAGE, NUM_SMS)
-        cache = pages.view(taken, PAGE, 1, DEPTH + 4)
+        caches = [copy.view(taken, PAGE, 1, DEPTH + 4) for copy in copies]
         wide_q = q.view(batch, next_n, heads, DEPTH)
-        calls["deepgemm"] = lambda: deep_gemm.fp8_paged_mqa_logits(wide_q, cache, q_scale, lens_2d, table, schedule, columns, False)
-        calls["deepgemm+schedule"] = lambda: deep_gemm.fp8_paged_mqa_logits(
-            wide_q, cache, q_scale, lens_2d, table,
-            deep_gemm.get_paged_mqa_logits_metadata(lens_2d, PAGE, NUM_SMS), columns, False)
+
+        def theirs_on(cache, new_schedule):
+            def call():
+                made = deep_gemm.get_paged_mqa_logits_metadata(lens_2d, PAGE, NUM_SMS) if new_schedule else schedule
+                return deep_gemm.fp8_paged_mqa_logits(wide_q, cache, q_scale, lens_2d, table, made, columns, False)
+
+            return call
+
+        calls["deepgemm"] = in_turn([theirs_on(cache, False) for cache in caches])
+        calls["deepgemm+schedule"] = in_turn([theirs_on(cache, True) for cache in caches])
         last = torch.arange(next_n)[None] - next_n + 1 + lens[:, None]
         visible = torch.arange(columns, device="cuda")[None] < last.reshape(-1, 1).cuda()
         theirs = calls["deepgemm"]()[visible]
@@ -132,6 +150,7 @@ def main():
     parser.add_argument("--mlaindex", default="build/mlaindex")
     parser.add_argument("--shapes", nargs="+", default=SHAPES)
     parser.add_argument("--plans", nargs="+", help="plans to time; the ratio is that of the fastest (default: the default plan)")
+    parser.add_argument("--cold", action="store_true", help="keys that are not in L2")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--samples", type=int, default=9)
     arguments = parser.parse_args()

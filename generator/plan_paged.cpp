@@ -14,16 +14,15 @@ int block_bytes(const Plan& plan) noexcept { return 32 + 4 * plan.tokens_per_blo
 struct Shape {
   int mma_n;
   int column_groups;
-  int math_warpgroups;  // each at a tile of its own
+  int math_warpgroups;
   int key_stages;
-  int ctas_per_sm;
 };
 
 Plan paged(const Spec& spec, const Shape& shape) {
-  const auto& [mma_n, column_groups, math_warpgroups, key_stages, ctas_per_sm] = shape;
+  const auto& [mma_n, column_groups, math_warpgroups, key_stages] = shape;
   const int math_warps = 4 * math_warpgroups;
-  const int math_registers = ctas_per_sm == 1 ? 112 : 96;
-  const int producer_registers = ctas_per_sm == 1 ? 32 : 48;
+  const int math_registers = 112;
+  const int producer_registers = 32;
   Plan plan;
   plan.family = "paged";
   plan.template_path = "sm90/paged.cu";
@@ -40,8 +39,8 @@ Plan paged(const Spec& spec, const Shape& shape) {
   plan.k_scale_by_tma = true;
   plan.persistent = true;
   plan.num_threads = 32 * (math_warps + 4);
-  plan.ctas_per_sm = ctas_per_sm;
-  plan.entry_registers = ctas_per_sm == 1 ? 96 : 80;
+  plan.ctas_per_sm = 1;
+  plan.entry_registers = 96;
   plan.roles = {{"math: wgmma, fold, store", 0, math_warps, math_registers},
                 {"TMA of keys", math_warps, 1, producer_registers},
                 {"TMA of k_scale", math_warps + 1, 1, producer_registers},
@@ -68,7 +67,7 @@ void append_k_scale(Plan& plan, const Spec& spec) {
 }
 
 Plan sm90_paged(const Spec& spec) {
-  Plan plan = paged(spec, {128, 4, 4, 8, 1});
+  Plan plan = paged(spec, {128, 4, 4, 8});
   plan.name = "paged";
   plan.why =
       "all tokens of a request stay resident, so each of its pages is read once, in place; every CTA gets "
@@ -77,7 +76,7 @@ Plan sm90_paged(const Spec& spec) {
 }
 
 Plan sm90_paged_narrow(const Spec& spec) {
-  Plan plan = paged(spec, {64, 1, 2, 8, 2});
+  Plan plan = paged(spec, {64, 1, 4, 16});
   plan.name = "paged_narrow";
   plan.why =
       "64 columns hold the tokens of a decode step: half the matrix work of 'paged', and a ring deep enough "

@@ -63,7 +63,7 @@ TEST_CASE("paged keys: warpgroups that take turns do not lap each other's stages
     for (std::uint64_t schedule = 0; schedule < 12; ++schedule) {
       tools::CaseRequest request = paged_case(64, 32, 64, schedule % 2 == 0 ? Mask::context : Mask::ragged_causal);
       request.num_requests = 36;
-      request.num_tokens = 70;
+      request.num_tokens = schedule % 2 == 0 ? 70 : 200;
       request.num_keys = 1500;
       request.next_n = 1;
       request.seed = schedule + 1;

@@ -157,7 +157,10 @@ TEST_CASE("arrivals against the counts of mbarrier.init") {
   check_found(kernel(one_warp, 1), "arrivals", "32 threads arrive");
   // Nothing is said of barriers of other CTAs, of arrivals that carry a count, of a block of unknown size.
   CHECK(findings_of(kernel("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1];", 4)).empty());
-  CHECK(findings_of(kernel("mbarrier.arrive.shared::cta.b64 _, [%r1], 2;", 4)).empty());
+  const std::string counted = "mbarrier.arrive.shared::cta.b64 _, [%r1], 2;";
+  CHECK(findings_of(kernel(counted, 4)).empty());
+  check_found(kernel(counted + " mbarrier.init.shared::cta.b64 [%r1+8], 3; mbarrier.arrive.shared::cta.b64 _, [%r1+8];", 4), "arrivals",
+              "counts 3 arrivals, 128 threads arrive");
   CHECK(findings_of(without(kernel(lane_0, 128), ".maxntid 128, 1, 1")).empty());
 
   const std::string blackwell = test_data("pipeline_sm_100a.ptx");

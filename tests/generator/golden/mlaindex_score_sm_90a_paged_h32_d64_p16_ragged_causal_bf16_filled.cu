@@ -10,18 +10,18 @@
 // ring       8 stages of 64 keys; k_scale travels with the keys
 // threads    640 a CTA, 1 CTA(s) an SM, 96 registers at entry
 //            warps 0-15   112 registers  math: wgmma, fold, store
-//            warp 16       32 registers  schedule, TMA of keys
+//            warp 16       32 registers  TMA of keys
 //            warp 17       32 registers  TMA of k_scale
-//            warp 18       32 registers  Q and q_scale
+//            warp 18       32 registers  schedule, Q and q_scale
 //            warp 19       32 registers  -inf fill
-// shared     110848 bytes of 232448
+// shared     111872 bytes of 232448
 //                 0 +65536  q: 2 token blocks of 512 columns x 64 bytes, swizzled
 //             65536 +32768  keys: 8 stages of 64 keys x 64 bytes, swizzled
 //             98304 +4096   k_scale: 8 stages of 64 f32
 //            102400 +5184   blocks: 2 token blocks: their key tiles and q_scale
 //            107584 +1024   units: key tiles of 256 runs of blocks
-//            108608 +2048   works: the tiles of 32 blocks, for both producers
-//            110656 +192    barriers: key full and empty; of each block: work, weights and Q full, empty
+//            108608 +3072   works: the tiles of 32 blocks, for each producer
+//            111680 +192    barriers: key full and empty; of each block: work, weights and Q full, empty
 
 // Scores of the tokens of requests against the paged keys of each, on Hopper.
 //
@@ -29,12 +29,13 @@
 // of a block, up to TOKENS_PER_BLOCK tokens of one request, stays in shared memory while its keys and
 // their scales stream through a TMA ring, page by page, in place: a page is read once, whatever the tokens.
 // A math warpgroup keeps to one group of MMA_N columns and its weights; where a block has fewer groups
-// than there are warpgroups, those of a group take turns with the tiles.
+// than there are warpgroups, those of a group deal out the stages of the ring, and none waits for a tile
+// that another has not yet read.
 //
-// As many CTAs as fit stay on each SM, each for an equal share of all key tiles (request_schedule.cuh). Two
-// producer warps walk through it, a block at a time: one copies keys, the other their scales, with the fewest
-// steps from the start of a launch to its first keys. Q and q_scale of the next block are fetched, by a warp
-// of their own, while the math warpgroups are still at the one before.
+// As many CTAs as fit stay on each SM, each for an equal share of all key tiles (request_schedule.cuh). Three
+// producer warps walk through it, a block at a time: one fetches Q and q_scale, one copies keys, one their
+// scales. None waits for another, so that a launch's first Q is asked for before its first keys, and those of
+// the next block while the math warpgroups are still at the one before.
 
 constexpr int NUM_HEADS = 32;
 constexpr int PADDED_HEADS = 32;
@@ -58,7 +59,7 @@ constexpr int K_SCALE_OFFSET = 98304;
 constexpr int BLOCKS_OFFSET = 102400;
 constexpr int UNITS_OFFSET = 107584;
 constexpr int WORKS_OFFSET = 108608;
-constexpr int BARRIERS_OFFSET = 110656;
+constexpr int BARRIERS_OFFSET = 111680;
 
 // common/types.cuh -------------------------------------------------------------------------
 // Short names for the machine's words. No header is included anywhere: NVRTC sees this text only.
@@ -412,7 +413,7 @@ constexpr int TILE_BOXES = TILE_KEYS / BOX_KEYS;
 constexpr int SCALE_BOX = BOX_KEYS < 32 ? 32 : BOX_KEYS;  // floats: TMA writes to multiples of 128 bytes
 constexpr int SCALE_STAGE_BYTES = 4 * TILE_BOXES * SCALE_BOX;
 static_assert((KEY_STAGES & (KEY_STAGES - 1)) == 0, "a stage is a few bits of a tile's number");
-constexpr int REFILLS = KEY_STAGES / 4;  // stages that a producer waits for, and fills, together
+constexpr int REFILLS = KEY_STAGES / 4;  // stages whose scales are waited for, fenced and filled together
 
 // Shared addresses of what a producer fills.
 struct PageRing {
@@ -428,6 +429,34 @@ constexpr int TILES_OF_WARP = 32 / TILE_BOXES;  // whose boxes the lanes of a pr
 // scales. page, box_key: of the lane's box, where the first tile has the first lanes' boxes.
 __device__ __forceinline__ void copy_tiles(bool copies_keys, const PageRing& ring, u32 position, int tiles, int page,
                                            int box_key, const TensorMap& k_map, const TensorMap& k_scale_map) {
+  // Of keys in the tile's first page.
+  const auto first_row = [&](int tile) {
+    return BOX_KEYS == PAGE_SIZE ? 0 : __shfl_sync(0xffffffff, box_key, tile * TILE_BOXES) % PAGE_SIZE;
+  };
+  int pages_of_tile[TILE_BOXES];
+  const auto look_up_pages = [&](int tile) {
+#pragma unroll
+    for (int box = 0; box < TILE_BOXES; ++box) pages_of_tile[box] = __shfl_sync(0xffffffff, page, tile * TILE_BOXES + box);
+  };
+  if (copies_keys) {
+#pragma unroll 1
+    for (int i = 0; i < tiles; ++i) {
+      const u32 stage = (position + i) % KEY_STAGES;
+      const u32 full = ring.full + 8 * stage;
+      look_up_pages(i);
+      const int row = first_row(i);
+      mbarrier_wait(ring.empty + 8 * stage, (position + i) / KEY_STAGES + 1 & 1);
+      if (elect_one()) {
+        mbarrier_arrive_expect_bytes(full, TILE_BYTES);
+#pragma unroll
+        for (int box = 0; box < TILE_BOXES; ++box) {
+          tma_load_3d(ring.keys + stage * TILE_BYTES + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
+        }
+      }
+      __syncwarp();
+    }
+    return;
+  }
 #pragma unroll 1
   for (int i = 0; i < tiles;) {
     const int last = min(i + REFILLS, tiles);
@@ -440,26 +469,16 @@ __device__ __forceinline__ void copy_tiles(bool copies_keys, const PageRing& rin
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #pragma unroll 1
     for (; i < last; ++i) {
-      int pages_of_tile[TILE_BOXES];
-#pragma unroll
-      for (int box = 0; box < TILE_BOXES; ++box) pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
-      const int row = __shfl_sync(0xffffffff, box_key, i * TILE_BOXES) % PAGE_SIZE;
       const u32 stage = (position + i) % KEY_STAGES;
       const u32 full = ring.full + 8 * stage;
+      look_up_pages(i);
+      const int row = first_row(i);
       if (elect_one()) {
-        if (copies_keys) {
-          mbarrier_arrive_expect_bytes(full, TILE_BYTES);
+        mbarrier_arrive_expect_bytes(full, 4 * TILE_KEYS);
 #pragma unroll
-          for (int box = 0; box < TILE_BOXES; ++box) {
-            tma_load_3d(ring.keys + stage * TILE_BYTES + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
-          }
-        } else {
-          mbarrier_arrive_expect_bytes(full, 4 * TILE_KEYS);
-#pragma unroll
-          for (int box = 0; box < TILE_BOXES; ++box) {
-            tma_load_2d(ring.scales + stage * SCALE_STAGE_BYTES + 4 * box * SCALE_BOX, k_scale_map, full, row,
-                        pages_of_tile[box]);
-          }
+        for (int box = 0; box < TILE_BOXES; ++box) {
+          tma_load_2d(ring.scales + stage * SCALE_STAGE_BYTES + 4 * box * SCALE_BOX, k_scale_map, full, row,
+                      pages_of_tile[box]);
         }
       }
       __syncwarp();
@@ -674,8 +693,7 @@ constexpr int GROUP_BYTES = MMA_N * DEPTH;
 constexpr int Q_BYTES = COLUMN_GROUPS * GROUP_BYTES;
 constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
 constexpr int KEYS_WARP = MATH_WARPS;
-constexpr int SCALES_WARP = MATH_WARPS + 1;
-constexpr int QUERY_WARP = MATH_WARPS + 2;
+constexpr int QUERY_WARP = MATH_WARPS + 2;  // the one between copies scales
 constexpr int FILL_WARP = MATH_WARPS + 3;
 static_assert(KEY_STAGES <= MATH_WARPS, "a warp initialises the barriers of a stage");
 
@@ -691,9 +709,14 @@ __device__ __forceinline__ int column_groups(int num_tokens) {
   return (num_tokens + TOKENS_PER_GROUP - 1) / TOKENS_PER_GROUP;
 }
 
-// Tiles go round among this many warpgroups: those that have the same group of columns.
+// The stages of the ring go round among this many warpgroups: those that have the same group of columns.
 __device__ __forceinline__ int warpgroups_of_group(int groups) {
   return groups == 1 ? MATH_WARPGROUPS : groups == 2 ? MATH_WARPGROUPS / 2 : 1;
+}
+
+// Releases a stage of the key ring for each of the `turns` warps that have its rows in other warpgroups.
+__device__ __forceinline__ void release_stage(u32 empty, int turns) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(empty), "r"(turns) : "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
@@ -707,7 +730,7 @@ mlaindex_score_sm_90a_paged_h32_d64_p16_ragged_causal_bf16_filled(
   Block* const blocks = reinterpret_cast<Block*>(shared + BLOCKS_OFFSET);
   u32* const tiles_of_unit = reinterpret_cast<u32*>(shared + UNITS_OFFSET);
   const u32 key_full = shared_address(shared + BARRIERS_OFFSET);  // [KEY_STAGES]: TMA has written the stage
-  const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: all math warps are done with it
+  const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: its math warps are done with it
   const u32 work_full = key_empty + 8 * KEY_STAGES;               // [2]: work is written
   const u32 weights_full = work_full + 16;                        // [2]: weights are written
   const u32 q_full = weights_full + 16;                           // [2]: Q has landed
@@ -736,23 +759,28 @@ mlaindex_score_sm_90a_paged_h32_d64_p16_ragged_causal_bf16_filled(
     prefetch_tensor_map(q_map);
   }
   const int num_blocks = count_blocks(args);
-  if (num_blocks > 32) count_tiles(tiles_of_unit, warp, num_blocks, args);
+  RequestBlock mine = {0, 0, 0, 0, 0};  // of a lane of the producers
+  if (num_blocks > 32) {
+    count_tiles(tiles_of_unit, warp, num_blocks, args);
+  } else if (warp >= MATH_WARPS && warp <= QUERY_WARP) {
+    mine = request_block(lane_index(), args);  // read while the barriers are initialised
+  }
   __syncthreads();
 
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
     const int lane = lane_index();
-    if (warp <= SCALES_WARP) {
-      const bool copies_keys = warp == KEYS_WARP;
+    if (warp <= QUERY_WARP) {
+      Work* const works = reinterpret_cast<Work*>(shared + WORKS_OFFSET) + 32 * (warp - KEYS_WARP);  // of the lanes' blocks
       const PageRing ring = {key_ring, shared_address(scale_ring), key_full, key_empty};
       RingCursor block;
-      Work* const works = reinterpret_cast<Work*>(shared + WORKS_OFFSET) + 32 * (warp - KEYS_WARP);  // of the lanes' blocks
+      int turns = 0;     // of the block before
       u32 position = 0;  // number of the next tile, counted over all blocks
       TileShare share = {0, 0, 0, 0};
       if (num_blocks > 32) share = tile_share(tiles_of_unit, num_blocks);
 #pragma unroll 1
       for (int first_block = share.first_block;; first_block += 32) {
-        const RequestBlock mine = request_block(first_block + lane, args);
+        if (num_blocks > 32) mine = request_block(first_block + lane, args);
         const u32 length = length_in_sequence(mine.end);
         const u32 reached = inclusive_sum(length);
         const u32 length_of_all = __shfl_sync(0xffffffff, reached, 31);
@@ -764,26 +792,60 @@ mlaindex_score_sm_90a_paged_h32_d64_p16_ragged_causal_bf16_filled(
 #pragma unroll 1
         for (; owners != 0; owners &= owners - 1) {
           const Work& work = works[__ffs(owners) - 1];
+          if (warp == QUERY_WARP) {
+            const int groups = column_groups(work.num_tokens);
+            const int turns_before = turns;
+            turns = warpgroups_of_group(groups);
+            if (turns_before != 0 && turns != turns_before) {
+              // Stages are dealt out anew, and a parity tells a phase from its neighbours only: a warpgroup must
+              // not wait for a stage while an earlier tile, which it does not see, is still on its way there.
+              mbarrier_wait(block_empty + 8 * (block.stage ^ 1), block.parity ^ block.stage ^ 1);
+            }
+            mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+            Block& next = blocks[block.stage];
+            if (lane == 0) {
+              next.work = work;
+              mbarrier_arrive(work_full + 8 * block.stage);
+              const u32 q_barrier = q_full + 8 * block.stage;
+              mbarrier_arrive_expect_bytes(q_barrier, groups * GROUP_BYTES);
+#pragma unroll 1
+              for (int group = 0; group < groups; ++group) {
+                tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0, 0,
+                            work.first_token + group * TOKENS_PER_GROUP);
+              }
+            }
+            __syncwarp();
+            // Zero for padding heads and for tokens past the last of a group.
+            const int staged_heads = groups * MMA_N;
+#pragma unroll 2  // loads in flight; more of them spill
+            for (int i = lane; i < staged_heads; i += 32) {
+              const int token = i / PADDED_HEADS;
+              const int head = i % PADDED_HEADS;
+              float weight = 0.0f;
+              if (token < work.num_tokens && head < NUM_HEADS) {
+                weight = args.q_scale[(work.first_token + token) * args.q_scale_stride + head];
+              }
+              next.weights[token * WEIGHT_STRIDE + head] = weight;
+            }
+            __syncwarp();
+            if (lane == 0) {
+              mbarrier_arrive(weights_full + 8 * block.stage);
+              mbarrier_arrive(block_empty + 8 * block.stage);
+            }
+            block.advance(2);
+            continue;
+          }
+          const bool copies_keys = warp == KEYS_WARP;
           const int num_tiles = work.num_tiles;
           const int end = work.end;
-          const int request = work.request;
           int box_key = work.first_tile * TILE_KEYS + lane * BOX_KEYS;
-          const int* const table = copies_keys ? args.pages.block_table + request * args.pages.block_table_stride
-                                               : args.pages.k_scale_table + request * args.pages.k_scale_table_stride;
+          const int* const table = copies_keys ? args.pages.block_table + work.request * args.pages.block_table_stride
+                                               : args.pages.k_scale_table + work.request * args.pages.k_scale_table_stride;
           const int num_pages = copies_keys ? args.pages.num_pages : args.pages.num_k_scale_pages;
 #pragma unroll 1
           for (int first = 0; first < num_tiles; first += TILES_OF_WARP, box_key += TILES_OF_WARP * TILE_KEYS) {
             // Of the lane's box. Entries past the last visible key are not read; what TMA finds there are zeros.
             const int page = box_key < end ? table[box_key / PAGE_SIZE] : num_pages;
-            if (first == 0 && copies_keys) {  // while the pages are looked up
-              mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-              if (lane == 0) {
-                blocks[block.stage].work = work;
-                mbarrier_arrive(work_full + 8 * block.stage);
-              }
-              __syncwarp();
-              block.advance(2);
-            }
             const int tiles = min(TILES_OF_WARP, num_tiles - first);
             copy_tiles(copies_keys, ring, position, tiles, page, box_key, k_map, k_scale_map);
             position += tiles;
@@ -793,46 +855,11 @@ mlaindex_score_sm_90a_paged_h32_d64_p16_ragged_causal_bf16_filled(
         share.position += length_of_all;
         if (share.position >= share.end) break;
       }
-      if (!copies_keys) return;
+      if (warp != QUERY_WARP) return;
       mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
       if (lane == 0) {
         blocks[block.stage].work = {0, 0, 0, 0, 0, 0, 0, 0};
         mbarrier_arrive(work_full + 8 * block.stage);
-      }
-    } else if (warp == QUERY_WARP) {
-      RingCursor block;
-#pragma unroll 1
-      while (true) {
-        mbarrier_wait(work_full + 8 * block.stage, block.parity);
-        const Work work = blocks[block.stage].work;
-        if (work.num_tiles == 0) break;
-        const int groups = column_groups(work.num_tokens);
-        if (lane == 0) {
-          const u32 q_barrier = q_full + 8 * block.stage;
-          mbarrier_arrive_expect_bytes(q_barrier, groups * GROUP_BYTES);
-#pragma unroll 1
-          for (int group = 0; group < groups; ++group) {
-            tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0, 0,
-                        work.first_token + group * TOKENS_PER_GROUP);
-          }
-        }
-        __syncwarp();
-        // Zero for padding heads and for tokens past the last of a group.
-        const int staged_heads = groups * MMA_N;
-#pragma unroll 4  // loads in flight
-        for (int i = lane; i < staged_heads; i += 32) {
-          const int token = i / PADDED_HEADS;
-          const int head = i % PADDED_HEADS;
-          const bool used = token < work.num_tokens && head < NUM_HEADS;
-          const float* source = args.q_scale + (work.first_token + token) * args.q_scale_stride + head;
-          blocks[block.stage].weights[token * WEIGHT_STRIDE + head] = used ? *source : 0.0f;
-        }
-        __syncwarp();
-        if (lane == 0) {
-          mbarrier_arrive(weights_full + 8 * block.stage);
-          mbarrier_arrive(block_empty + 8 * block.stage);
-        }
-        block.advance(2);
       }
     }
     else {
@@ -856,7 +883,7 @@ mlaindex_score_sm_90a_paged_h32_d64_p16_ragged_causal_bf16_filled(
     if (work.num_tiles == 0) break;
     const int turns = warpgroups_of_group(column_groups(work.num_tokens));
     const int group = warp / 4 / turns;
-    const int turn = warp / 4 % turns;
+    const int turn = warp / 4 & (turns - 1);
     const int first_token = group * TOKENS_PER_GROUP;  // of the group, in the block
     mbarrier_wait(weights_full + 8 * block.stage, block.parity);
     const bool idle = first_token >= work.num_tokens;  // of three groups the fourth warpgroup has none
@@ -865,12 +892,10 @@ mlaindex_score_sm_90a_paged_h32_d64_p16_ragged_causal_bf16_filled(
     const u64 q_descriptor = wgmma_descriptor(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES);
     mbarrier_wait(q_full + 8 * block.stage, block.parity);
 #pragma unroll 1
-    for (int tile = 0; tile < work.num_tiles; ++tile) {
+    for (int tile = (turn - position) & (turns - 1); tile < work.num_tiles; tile += turns) {
       const u32 stage = (position + tile) % KEY_STAGES;
       mbarrier_wait(key_full + 8 * stage, (position + tile) / KEY_STAGES & 1);
-      if (idle || tile % turns != turn) {
-        // Another's. Every warp still sees every tile, before the stage is refilled: a parity tells a phase
-        // from its neighbours only.
+      if (idle) {
         __syncwarp();
         if (lane == 0) mbarrier_arrive(key_empty + 8 * stage);
         continue;
@@ -883,7 +908,7 @@ mlaindex_score_sm_90a_paged_h32_d64_p16_ragged_causal_bf16_filled(
       wgmma_start(dot, wgmma_descriptor(key_ring + stage * TILE_BYTES), q_descriptor);
       wgmma_wait<0>(dot);
       __syncwarp();
-      if (lane == 0) mbarrier_arrive(key_empty + 8 * stage);
+      if (lane == 0) release_stage(key_empty + 8 * stage, turns);
       const int key = (work.first_tile + tile) * TILE_KEYS + tile_key;
 #pragma unroll
       for (int pair = 0; pair < TOKENS_PER_GROUP; pair += 2) {
