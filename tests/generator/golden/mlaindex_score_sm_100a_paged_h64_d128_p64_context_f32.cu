@@ -390,7 +390,7 @@ constexpr int TILE_BOXES = TILE_KEYS / BOX_KEYS;
 constexpr int SCALE_BOX = BOX_KEYS < 32 ? 32 : BOX_KEYS;  // floats: TMA writes to multiples of 128 bytes
 constexpr int SCALE_STAGE_BYTES = 4 * TILE_BOXES * SCALE_BOX;
 static_assert((KEY_STAGES & (KEY_STAGES - 1)) == 0, "a stage is a few bits of a tile's number");
-constexpr int REFILLS = KEY_STAGES / 4;  // stages that a producer waits for, and fills, together
+constexpr int REFILLS = KEY_STAGES / 4;  // stages whose scales are waited for, fenced and filled together
 
 // Shared addresses of what a producer fills.
 struct PageRing {
@@ -406,6 +406,34 @@ constexpr int TILES_OF_WARP = 32 / TILE_BOXES;  // whose boxes the lanes of a pr
 // scales. page, box_key: of the lane's box, where the first tile has the first lanes' boxes.
 __device__ __forceinline__ void copy_tiles(bool copies_keys, const PageRing& ring, u32 position, int tiles, int page,
                                            int box_key, const TensorMap& k_map, const TensorMap& k_scale_map) {
+  // Of keys in the tile's first page.
+  const auto first_row = [&](int tile) {
+    return BOX_KEYS == PAGE_SIZE ? 0 : __shfl_sync(0xffffffff, box_key, tile * TILE_BOXES) % PAGE_SIZE;
+  };
+  int pages_of_tile[TILE_BOXES];
+  const auto look_up_pages = [&](int tile) {
+#pragma unroll
+    for (int box = 0; box < TILE_BOXES; ++box) pages_of_tile[box] = __shfl_sync(0xffffffff, page, tile * TILE_BOXES + box);
+  };
+  if (copies_keys) {
+#pragma unroll 1
+    for (int i = 0; i < tiles; ++i) {
+      const u32 stage = (position + i) % KEY_STAGES;
+      const u32 full = ring.full + 8 * stage;
+      look_up_pages(i);
+      const int row = first_row(i);
+      mbarrier_wait(ring.empty + 8 * stage, (position + i) / KEY_STAGES + 1 & 1);
+      if (elect_one()) {
+        mbarrier_arrive_expect_bytes(full, TILE_BYTES);
+#pragma unroll
+        for (int box = 0; box < TILE_BOXES; ++box) {
+          tma_load_3d(ring.keys + stage * TILE_BYTES + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
+        }
+      }
+      __syncwarp();
+    }
+    return;
+  }
 #pragma unroll 1
   for (int i = 0; i < tiles;) {
     const int last = min(i + REFILLS, tiles);
@@ -418,26 +446,16 @@ __device__ __forceinline__ void copy_tiles(bool copies_keys, const PageRing& rin
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #pragma unroll 1
     for (; i < last; ++i) {
-      int pages_of_tile[TILE_BOXES];
-#pragma unroll
-      for (int box = 0; box < TILE_BOXES; ++box) pages_of_tile[box] = __shfl_sync(0xffffffff, page, i * TILE_BOXES + box);
-      const int row = __shfl_sync(0xffffffff, box_key, i * TILE_BOXES) % PAGE_SIZE;
       const u32 stage = (position + i) % KEY_STAGES;
       const u32 full = ring.full + 8 * stage;
+      look_up_pages(i);
+      const int row = first_row(i);
       if (elect_one()) {
-        if (copies_keys) {
-          mbarrier_arrive_expect_bytes(full, TILE_BYTES);
+        mbarrier_arrive_expect_bytes(full, 4 * TILE_KEYS);
 #pragma unroll
-          for (int box = 0; box < TILE_BOXES; ++box) {
-            tma_load_3d(ring.keys + stage * TILE_BYTES + box * BOX_KEYS * DEPTH, k_map, full, 0, row, pages_of_tile[box]);
-          }
-        } else {
-          mbarrier_arrive_expect_bytes(full, 4 * TILE_KEYS);
-#pragma unroll
-          for (int box = 0; box < TILE_BOXES; ++box) {
-            tma_load_2d(ring.scales + stage * SCALE_STAGE_BYTES + 4 * box * SCALE_BOX, k_scale_map, full, row,
-                        pages_of_tile[box]);
-          }
+        for (int box = 0; box < TILE_BOXES; ++box) {
+          tma_load_2d(ring.scales + stage * SCALE_STAGE_BYTES + 4 * box * SCALE_BOX, k_scale_map, full, row,
+                      pages_of_tile[box]);
         }
       }
       __syncwarp();
