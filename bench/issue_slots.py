@@ -17,7 +17,7 @@ import sys
 LABEL = re.compile(r"^(\.L\S*):$")
 INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;")
 BRANCH = re.compile(r"\bBRA\b.*`\((\.L\w+)\)")
-LEAVES = re.compile(r"^(BRA|EXIT|RET|BRX|JMP)\b")  # without a predicate: what follows is not reached
+LEAVES = re.compile(r"^(BRA|EXIT|RET|BRX|JMP)\b(?!\.U !?UP)")  # without a predicate: what follows is not reached
 
 
 def read(lines):

@@ -203,7 +203,8 @@ KERNEL_NAME(
     } else if (warp == MMA_WARP) {
       if (elect_one()) {
         RingCursor block;
-        u32 number = 0;  // of the next tile, counted over all blocks
+        u32 number = 0;    // of the next tile, counted over all blocks
+        u32 parities = 3;  // of the accumulator stages, a bit each
 #pragma unroll 1
         while (true) {
           mbarrier_wait(work_full + 8 * block.stage, block.parity);
@@ -214,11 +215,12 @@ KERNEL_NAME(
           const u64 q_descriptor = mma_descriptor(q_tiles + block.stage * Q_BYTES);
           mbarrier_wait(q_full + 8 * block.stage, block.parity);
 #pragma unroll 1
-          for (const u32 end = number + num_tiles; number != end; ++number) {
+          for (int i = 0; i < num_tiles; ++i, ++number) {
             const u32 stage = number % KEY_STAGES;
-            const u32 buffer = number % ACCUMULATOR_STAGES;
+            const u32 buffer = i % ACCUMULATOR_STAGES;
             mbarrier_wait(key_full + 8 * stage, number / KEY_STAGES & 1);
-            mbarrier_wait(accumulator_empty + 8 * buffer, number / ACCUMULATOR_STAGES + 1 & 1);
+            mbarrier_wait(accumulator_empty + 8 * buffer, parities >> buffer & 1);
+            parities ^= 1 << buffer;
             tensor_memory_fence_after_barrier();
             const u64 key_descriptor = mma_descriptor(key_ring + stage * TILE_BYTES);
 #pragma unroll
@@ -243,9 +245,12 @@ KERNEL_NAME(
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
     const int lane = lane_index();
     const int row = threadIdx.x % 128;  // of an accumulator and of a tile
-    const float* const scale = scale_ring + row / BOX_KEYS * SCALE_BOX + row % BOX_KEYS;
+    u32 scale = shared_address(scale_ring + row / BOX_KEYS * SCALE_BOX + row % BOX_KEYS);
+    u32 barriers = key_full;  // as values, so that they are not computed anew for every tile
+    asm volatile("" : "+r"(scale), "+r"(barriers));
     RingCursor block;
     u32 number = 0;  // of the next tile, counted over all blocks
+    u32 parity[ACCUMULATOR_STAGES] = {};
 #pragma unroll 1
     while (true) {
       mbarrier_wait(work_full + 8 * block.stage, block.parity);
@@ -262,45 +267,48 @@ KERNEL_NAME(
       // Open tiles, those before number end_open: every token of the group sees all of their keys.
       const int least_end = __reduce_min_sync(0xffffffff, end_of_token(current.work, first_token + min(lane, num_tokens - 1), args));
       const int first_key = current.work.first_tile * TILE_KEYS;
-      const u32 first_number = number;
-      const u32 num_open = max(0, least_end - first_key) / TILE_KEYS;
+      const u32 end_open = number + max(0, least_end - first_key) / TILE_KEYS;
       const u32 end = number + num_tiles;
-      const long long first_row = current.work.first_token + first_token;
+      int key = first_key + row;
       ScoreElement* slot[KEPT_SLOTS];
-      slot[0] = args.scores + first_row * args.row_stride + first_key + row;
+      slot[0] = args.scores + static_cast<long long>(current.work.first_token + first_token) * args.row_stride + key;
 #pragma unroll
       for (int i = 1; i < KEPT_SLOTS; ++i) slot[i] = slot[i - 1] + args.row_stride;
 
       mbarrier_wait(weights_full + 8 * block.stage, block.parity);
       u64 half_weight[64];
       load_half_weights(half_weight, current.half_weights + 128 * group);
+      bool more;
 #pragma unroll 1
       do {
-        // Every warp sees every tile, before its stages are filled again: a parity tells a phase from its
-        // neighbours only.
-        const u32 stage = number % KEY_STAGES;
-        mbarrier_wait(key_full + 8 * stage, number / KEY_STAGES & 1);
-        const float k_scale = scale[stage * (SCALE_STAGE_BYTES / 4)];
-        __syncwarp();
-        if (lane == 0) mbarrier_arrive(key_empty + 8 * stage);
-        const u32 buffer = number % ACCUMULATOR_STAGES;
-        mbarrier_wait(accumulator_full + 8 * buffer, number / ACCUMULATOR_STAGES & 1);
-        tensor_memory_fence_after_barrier();
-        if (one_group && buffer != warp / 4) {  // the other warpgroup's turn
-          __syncwarp();
-          if (lane == 0) mbarrier_arrive(accumulator_empty + 8 * buffer);
-        } else {
-          u32 visible = all_bits(num_tokens);
-          if (number - first_number >= num_open) {
-            const int key = first_key + (number - first_number) * TILE_KEYS + row;
-            visible = visible_bits(current.work, first_token, num_tokens, key, args);
-          }
-          fold_row(row_accumulators + buffer * MMA_N, last, accumulator_empty + 8 * buffer, half_weight, visible, k_scale, slot,
-                   args.row_stride);
-        }
 #pragma unroll
-        for (int i = 0; i < KEPT_SLOTS; ++i) advance(slot[i], TILE_KEYS);
-      } while (++number != end);
+        for (int buffer = 0; buffer < ACCUMULATOR_STAGES; ++buffer) {
+          // Every warp sees every tile, before its stages are filled again: a parity tells a phase from its
+          // neighbours only.
+          const u32 stage = number % KEY_STAGES;
+          mbarrier_wait(barriers + 8 * stage, number / KEY_STAGES & 1);
+          const float k_scale = load_shared(scale + stage * SCALE_STAGE_BYTES);
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(barriers + (key_empty - key_full) + 8 * stage);
+          mbarrier_wait(barriers + (accumulator_full - key_full) + 8 * buffer, parity[buffer]);
+          parity[buffer] ^= 1;
+          tensor_memory_fence_after_barrier();
+          if (one_group && buffer != warp / 4) {  // the other warpgroup's turn
+            __syncwarp();
+            if (lane == 0) mbarrier_arrive(barriers + (accumulator_empty - key_full) + 8 * buffer);
+          } else {
+            u32 visible = all_bits(num_tokens);
+            if (number >= end_open) visible = visible_bits(current.work, first_token, num_tokens, key, args);
+            fold_row(row_accumulators + buffer * MMA_N, last, lane, barriers + (accumulator_empty - key_full) + 8 * buffer,
+                     half_weight, visible, k_scale, slot, args.row_stride);
+          }
+          key += TILE_KEYS;
+#pragma unroll
+          for (int i = 0; i < KEPT_SLOTS; ++i) advance(slot[i], TILE_KEYS);
+          more = ++number != end;
+          if (!more) break;
+        }
+      } while (more);
       __syncwarp();
       if (lane == 0) mbarrier_arrive(block_empty + 8 * block.stage);
       block.advance(2);

@@ -33,10 +33,11 @@ __device__ __forceinline__ u32 all_bits(int num_tokens) { return ~0u >> (32 - nu
 __device__ __forceinline__ u32 visible_bits(const Work& work, int first_token, int num_tokens, int key,
                                             const ScoreArguments& args) {
   u32 bits = 0;
+  int token = 0;
 #pragma unroll 1  // for tiles at the ends of requests only
-  for (int token = 0; token < num_tokens; ++token) {
+  do {
     if (key < end_of_token(work, first_token + token, args)) bits |= 1u << (FIRST_BIT + token);
-  }
+  } while (++token < num_tokens);
   return bits;
 }
 
@@ -52,9 +53,15 @@ __device__ __forceinline__ float total(u64 (&sum)[TOKEN_SUMS]) {
   return even + odd;
 }
 
+__device__ __forceinline__ float load_shared(u32 address) {
+  float value;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address) : "memory");
+  return value;
+}
+
 // Loads the thread's row of a group, folds it and stores the scores of the tokens whose bits are set. The row comes in
 // loads up to `last`; behind that the warp arrives at `released`.
-__device__ __forceinline__ void fold_row(u32 row, int last, u32 released, const u64 (&half_weight)[64], u32 visible,
+__device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 released, const u64 (&half_weight)[64], u32 visible,
                                          float k_scale, ScoreElement* const (&slot)[KEPT_SLOTS], long long row_stride) {
 #if TOKENS_PER_GROUP == 1
   u64 sum[TOKEN_SUMS] = {};
@@ -63,12 +70,12 @@ __device__ __forceinline__ void fold_row(u32 row, int last, u32 released, const 
 #endif
 #pragma unroll
   for (int load = 0; load < LOADS; ++load) {
-    if (load > last) break;
+    if (load > 0 && load > last) break;  // the first one always comes
     float dot[LOADED_COLUMNS];
     load_row_columns(dot, row + load * LOADED_COLUMNS);
     wait_for_columns();
     tensor_memory_fence_before_barrier();
-    if (load == last && lane_index() == 0) mbarrier_arrive(released);
+    if (lane == (load == last ? 0 : -1)) mbarrier_arrive(released);
     const u64* const weights = half_weight + load * LOADED_COLUMNS / 2;
 #if TOKENS_PER_GROUP == 1
 #pragma unroll

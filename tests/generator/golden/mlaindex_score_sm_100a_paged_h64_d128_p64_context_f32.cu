@@ -728,10 +728,11 @@ __device__ __forceinline__ u32 all_bits(int num_tokens) { return ~0u >> (32 - nu
 __device__ __forceinline__ u32 visible_bits(const Work& work, int first_token, int num_tokens, int key,
                                             const ScoreArguments& args) {
   u32 bits = 0;
+  int token = 0;
 #pragma unroll 1  // for tiles at the ends of requests only
-  for (int token = 0; token < num_tokens; ++token) {
+  do {
     if (key < end_of_token(work, first_token + token, args)) bits |= 1u << (FIRST_BIT + token);
-  }
+  } while (++token < num_tokens);
   return bits;
 }
 
@@ -745,18 +746,24 @@ __device__ __forceinline__ float total(u64 (&sum)[TOKEN_SUMS]) {
   return even + odd;
 }
 
+__device__ __forceinline__ float load_shared(u32 address) {
+  float value;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address) : "memory");
+  return value;
+}
+
 // Loads the thread's row of a group, folds it and stores the scores of the tokens whose bits are set. The row comes in
 // loads up to `last`; behind that the warp arrives at `released`.
-__device__ __forceinline__ void fold_row(u32 row, int last, u32 released, const u64 (&half_weight)[64], u32 visible,
+__device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 released, const u64 (&half_weight)[64], u32 visible,
                                          float k_scale, ScoreElement* const (&slot)[KEPT_SLOTS], long long row_stride) {
 #pragma unroll
   for (int load = 0; load < LOADS; ++load) {
-    if (load > last) break;
+    if (load > 0 && load > last) break;  // the first one always comes
     float dot[LOADED_COLUMNS];
     load_row_columns(dot, row + load * LOADED_COLUMNS);
     wait_for_columns();
     tensor_memory_fence_before_barrier();
-    if (load == last && lane_index() == 0) mbarrier_arrive(released);
+    if (lane == (load == last ? 0 : -1)) mbarrier_arrive(released);
     const u64* const weights = half_weight + load * LOADED_COLUMNS / 2;
 #pragma unroll
     for (int first = 0; first < LOADED_COLUMNS; first += PADDED_HEADS) {
@@ -956,7 +963,8 @@ mlaindex_score_sm_100a_paged_h64_d128_p64_context_f32(
     } else if (warp == MMA_WARP) {
       if (elect_one()) {
         RingCursor block;
-        u32 number = 0;  // of the next tile, counted over all blocks
+        u32 number = 0;    // of the next tile, counted over all blocks
+        u32 parities = 3;  // of the accumulator stages, a bit each
 #pragma unroll 1
         while (true) {
           mbarrier_wait(work_full + 8 * block.stage, block.parity);
@@ -967,11 +975,12 @@ mlaindex_score_sm_100a_paged_h64_d128_p64_context_f32(
           const u64 q_descriptor = mma_descriptor(q_tiles + block.stage * Q_BYTES);
           mbarrier_wait(q_full + 8 * block.stage, block.parity);
 #pragma unroll 1
-          for (const u32 end = number + num_tiles; number != end; ++number) {
+          for (int i = 0; i < num_tiles; ++i, ++number) {
             const u32 stage = number % KEY_STAGES;
-            const u32 buffer = number % ACCUMULATOR_STAGES;
+            const u32 buffer = i % ACCUMULATOR_STAGES;
             mbarrier_wait(key_full + 8 * stage, number / KEY_STAGES & 1);
-            mbarrier_wait(accumulator_empty + 8 * buffer, number / ACCUMULATOR_STAGES + 1 & 1);
+            mbarrier_wait(accumulator_empty + 8 * buffer, parities >> buffer & 1);
+            parities ^= 1 << buffer;
             tensor_memory_fence_after_barrier();
             const u64 key_descriptor = mma_descriptor(key_ring + stage * TILE_BYTES);
 #pragma unroll
@@ -991,9 +1000,12 @@ mlaindex_score_sm_100a_paged_h64_d128_p64_context_f32(
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
     const int lane = lane_index();
     const int row = threadIdx.x % 128;  // of an accumulator and of a tile
-    const float* const scale = scale_ring + row / BOX_KEYS * SCALE_BOX + row % BOX_KEYS;
+    u32 scale = shared_address(scale_ring + row / BOX_KEYS * SCALE_BOX + row % BOX_KEYS);
+    u32 barriers = key_full;  // as values, so that they are not computed anew for every tile
+    asm volatile("" : "+r"(scale), "+r"(barriers));
     RingCursor block;
     u32 number = 0;  // of the next tile, counted over all blocks
+    u32 parity[ACCUMULATOR_STAGES] = {};
 #pragma unroll 1
     while (true) {
       mbarrier_wait(work_full + 8 * block.stage, block.parity);
@@ -1010,45 +1022,48 @@ mlaindex_score_sm_100a_paged_h64_d128_p64_context_f32(
       // Open tiles, those before number end_open: every token of the group sees all of their keys.
       const int least_end = __reduce_min_sync(0xffffffff, end_of_token(current.work, first_token + min(lane, num_tokens - 1), args));
       const int first_key = current.work.first_tile * TILE_KEYS;
-      const u32 first_number = number;
-      const u32 num_open = max(0, least_end - first_key) / TILE_KEYS;
+      const u32 end_open = number + max(0, least_end - first_key) / TILE_KEYS;
       const u32 end = number + num_tiles;
-      const long long first_row = current.work.first_token + first_token;
+      int key = first_key + row;
       ScoreElement* slot[KEPT_SLOTS];
-      slot[0] = args.scores + first_row * args.row_stride + first_key + row;
+      slot[0] = args.scores + static_cast<long long>(current.work.first_token + first_token) * args.row_stride + key;
 #pragma unroll
       for (int i = 1; i < KEPT_SLOTS; ++i) slot[i] = slot[i - 1] + args.row_stride;
 
       mbarrier_wait(weights_full + 8 * block.stage, block.parity);
       u64 half_weight[64];
       load_half_weights(half_weight, current.half_weights + 128 * group);
+      bool more;
 #pragma unroll 1
       do {
-        // Every warp sees every tile, before its stages are filled again: a parity tells a phase from its
-        // neighbours only.
-        const u32 stage = number % KEY_STAGES;
-        mbarrier_wait(key_full + 8 * stage, number / KEY_STAGES & 1);
-        const float k_scale = scale[stage * (SCALE_STAGE_BYTES / 4)];
-        __syncwarp();
-        if (lane == 0) mbarrier_arrive(key_empty + 8 * stage);
-        const u32 buffer = number % ACCUMULATOR_STAGES;
-        mbarrier_wait(accumulator_full + 8 * buffer, number / ACCUMULATOR_STAGES & 1);
-        tensor_memory_fence_after_barrier();
-        if (one_group && buffer != warp / 4) {  // the other warpgroup's turn
-          __syncwarp();
-          if (lane == 0) mbarrier_arrive(accumulator_empty + 8 * buffer);
-        } else {
-          u32 visible = all_bits(num_tokens);
-          if (number - first_number >= num_open) {
-            const int key = first_key + (number - first_number) * TILE_KEYS + row;
-            visible = visible_bits(current.work, first_token, num_tokens, key, args);
-          }
-          fold_row(row_accumulators + buffer * MMA_N, last, accumulator_empty + 8 * buffer, half_weight, visible, k_scale, slot,
-                   args.row_stride);
-        }
 #pragma unroll
-        for (int i = 0; i < KEPT_SLOTS; ++i) advance(slot[i], TILE_KEYS);
-      } while (++number != end);
+        for (int buffer = 0; buffer < ACCUMULATOR_STAGES; ++buffer) {
+          // Every warp sees every tile, before its stages are filled again: a parity tells a phase from its
+          // neighbours only.
+          const u32 stage = number % KEY_STAGES;
+          mbarrier_wait(barriers + 8 * stage, number / KEY_STAGES & 1);
+          const float k_scale = load_shared(scale + stage * SCALE_STAGE_BYTES);
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(barriers + (key_empty - key_full) + 8 * stage);
+          mbarrier_wait(barriers + (accumulator_full - key_full) + 8 * buffer, parity[buffer]);
+          parity[buffer] ^= 1;
+          tensor_memory_fence_after_barrier();
+          if (one_group && buffer != warp / 4) {  // the other warpgroup's turn
+            __syncwarp();
+            if (lane == 0) mbarrier_arrive(barriers + (accumulator_empty - key_full) + 8 * buffer);
+          } else {
+            u32 visible = all_bits(num_tokens);
+            if (number >= end_open) visible = visible_bits(current.work, first_token, num_tokens, key, args);
+            fold_row(row_accumulators + buffer * MMA_N, last, lane, barriers + (accumulator_empty - key_full) + 8 * buffer,
+                     half_weight, visible, k_scale, slot, args.row_stride);
+          }
+          key += TILE_KEYS;
+#pragma unroll
+          for (int i = 0; i < KEPT_SLOTS; ++i) advance(slot[i], TILE_KEYS);
+          more = ++number != end;
+          if (!more) break;
+        }
+      } while (more);
       __syncwarp();
       if (lane == 0) mbarrier_arrive(block_empty + 8 * block.stage);
       block.advance(2);
