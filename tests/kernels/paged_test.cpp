@@ -2,8 +2,10 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "tests/kernels/emulated_case.h"
+#include "tests/parallel.h"
 
 using namespace mlaindex;
 
@@ -32,34 +34,55 @@ std::vector<PagedPlan> paged_plans() {
 
 }  // namespace
 
-TEST_CASE("paged keys: every head count and page size of every plan, masks and outputs in turn, is right") {
+namespace {
+
+struct Run {
+  std::string label;
+  PagedPlan plan;
+  tools::CaseRequest request;
+  Form form;
+  EmulatorSettings settings;
+};
+
+void check_all(const std::vector<Run>& runs) {
   KernelStore store(memory_only(), Log());
-  int runs = 0;
+  std::vector<std::string> problems(runs.size());
+  in_parallel(runs.size(), [&](std::size_t i) {
+    problems[i] = trouble(store, runs[i].plan.arch, runs[i].plan.name, runs[i].request, runs[i].form, runs[i].settings);
+  });
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    INFO(arch_name(runs[i].plan.arch) << ' ' << runs[i].plan.name << ' ' << runs[i].label);
+    CHECK(problems[i] == "");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("paged keys: every head count and page size of every plan, masks and outputs in turn, is right") {
+  std::vector<Run> runs;
   int turn = 0;
-  for (const auto& [arch, plan] : paged_plans()) {
+  for (const PagedPlan& plan : paged_plans()) {
     for (int heads : head_counts) {
-      if (heads > 64 && plan == "paged_narrow") continue;
+      if (heads > 64 && plan.name == "paged_narrow") continue;
       for (int page_size : {16, 32, 64, 128, 256}) {
         tools::CaseRequest request = paged_case(heads, depths[turn % 3], page_size, paged_masks[turn / 3 % 4]);
         request.separate_scales = turn % 2 == 1;
-        request.seed = static_cast<std::uint64_t>(turn + 1);
         const Form form = forms[turn / 2 % 4];
-        ++turn;
-        ++runs;
-        const std::string problem = trouble(store, arch, plan, request, form, {.seed = static_cast<std::uint64_t>(turn)});
-        INFO(arch_name(arch) << ' ' << plan << " heads " << heads << " page " << page_size << ' ' << mask_name(request.mask));
-        CHECK(problem == "");
+        request.seed = static_cast<std::uint64_t>(++turn);
+        runs.push_back({fmt::format("heads {} page {} {}", heads, page_size, mask_name(request.mask)), plan, request, form,
+                        {.seed = request.seed, .threads = 1}});
       }
     }
   }
-  CHECK(runs == 115);
+  CHECK(runs.size() == 115);
+  check_all(runs);
 }
 
 TEST_CASE("paged keys: warpgroups that take turns do not lap each other's stages") {
   // One CTA walks through all requests, so that the turns change from block to block, the ring goes round
   // many times, and copies complete in any order.
-  KernelStore store(memory_only(), Log());
-  for (const auto& [arch, plan] : paged_plans()) {
+  std::vector<Run> runs;
+  for (const PagedPlan& plan : paged_plans()) {
     for (std::uint64_t schedule = 0; schedule < 12; ++schedule) {
       tools::CaseRequest request = paged_case(64, 32, 64, schedule % 2 == 0 ? Mask::context : Mask::ragged_causal);
       request.num_requests = 36;
@@ -67,8 +90,8 @@ TEST_CASE("paged keys: warpgroups that take turns do not lap each other's stages
       request.num_keys = 1500;
       request.next_n = 1;
       request.seed = schedule + 1;
-      INFO(arch_name(arch) << ' ' << plan << " schedule " << schedule);
-      CHECK(trouble(store, arch, plan, request, forms[0], {.seed = schedule, .num_sms = 1}) == "");
+      runs.push_back({fmt::format("schedule {}", schedule), plan, request, forms[0], {.seed = schedule, .num_sms = 1, .threads = 1}});
     }
   }
+  check_all(runs);
 }
