@@ -28,8 +28,8 @@ Plan sm100_paged(const Spec& spec) {
   plan.ctas_per_sm = 1;
   plan.entry_registers = 168;
   plan.roles = {{"math: fold, store", 0, 8, 232},
-                {"schedule, TMA of keys", 8, 1, 40},
-                {"TMA of Q and k_scale, q_scale", 9, 1, 40},
+                {"TMA of keys", 8, 1, 40},
+                {"schedule, Q, q_scale, TMA of k_scale", 9, 1, 40},
                 {"MMA issue, tensor memory", 10, 1, 40},
                 {"-inf fill", 11, 1, 40}};
   append(plan, "q", 2 * plan.mma_n * spec.depth, swizzle_alignment,
@@ -38,7 +38,7 @@ Plan sm100_paged(const Spec& spec) {
   append_k_scale(plan, spec);
   append(plan, "blocks", 2 * (32 + 4 * plan.mma_n), 16, "2 token blocks: their key tiles and half of q_scale");
   append(plan, "units", 4 * 256, 16, "key tiles of 256 runs of blocks");
-  append(plan, "works", 2 * 32 * 32, 16, "the tiles of 32 blocks, for both producers");
+  append(plan, "works", 2 * 32 * 32, 16, "the tiles of 32 blocks, for each producer");
   append(plan, "barriers", (2 * plan.key_stages + 2 * plan.accumulator_stages + 8) * barrier_bytes, 8,
          "key full and empty, accumulator full and empty; of each block: work, weights and Q full, empty");
   append(plan, "tensor_memory_slot", 4, 8, "address of the allocation");

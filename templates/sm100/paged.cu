@@ -8,7 +8,8 @@
 // warpgroups take turns with the tiles.
 //
 // One CTA stays on each SM for an equal share of all key tiles (request_schedule.cuh). Two producer warps walk
-// through it, a block at a time: one copies keys, the other their scales, and Q and q_scale ahead of them.
+// through it, a block at a time. One copies keys, as far ahead as the ring reaches; the other hands the blocks on, and
+// copies scales, with Q and q_scale of a block ahead of its first.
 #include "sm100/paged_plan.cuh"
 #include "common/arguments.cuh"
 #include "common/page_copies.cuh"
@@ -20,7 +21,7 @@
 
 constexpr int MATH_WARPS = 4 * COLUMN_GROUPS;
 constexpr int KEYS_WARP = MATH_WARPS;
-constexpr int SCALES_WARP = MATH_WARPS + 1;
+constexpr int SCALES_WARP = MATH_WARPS + 1;  // and blocks
 constexpr int MMA_WARP = MATH_WARPS + 2;
 constexpr int FILL_WARP = MATH_WARPS + 3;
 constexpr int GROUP_BYTES = 128 * DEPTH;
@@ -160,23 +161,20 @@ KERNEL_NAME(
             // Of the lane's box. Entries past the last visible key are not read; what TMA finds there are zeros.
             const int page = box_key < end ? table[box_key / PAGE_SIZE] : num_pages;
             int tiles = min(TILES_OF_WARP, num_tiles - first);
-            if (first == 0) {  // while the pages are looked up
+            const bool starts_block = first == 0 && !copies_keys;
+            if (starts_block) {  // while the pages are looked up
               mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-              if (copies_keys) {
-                if (lane == 0) {
-                  blocks[block.stage].work = work;
-                  mbarrier_arrive(work_full + 8 * block.stage);
-                }
-                __syncwarp();
-                block.advance(2);
-              } else {
-                copy_q(q_tiles + block.stage * Q_BYTES, q_map, q_full + 8 * block.stage, work);
-                load_half_weights_of_lane(half_weight, work, args);
-                tiles = min(tiles, REFILLS);  // the weights wait no longer
+              if (lane == 0) {
+                blocks[block.stage].work = work;
+                mbarrier_arrive(work_full + 8 * block.stage);
               }
+              __syncwarp();
+              copy_q(q_tiles + block.stage * Q_BYTES, q_map, q_full + 8 * block.stage, work);
+              load_half_weights_of_lane(half_weight, work, args);
+              tiles = min(tiles, REFILLS);  // the weights wait no longer
             }
             copy_tiles(copies_keys, ring, position, tiles, page, box_key, k_map, k_scale_map);
-            if (first == 0 && !copies_keys) {
+            if (starts_block) {
 #pragma unroll
               for (int i = 0; i < MMA_N / 32; ++i) blocks[block.stage].half_weights[32 * i + lane] = half_weight[i];
               __syncwarp();
@@ -192,7 +190,7 @@ KERNEL_NAME(
         share.position += length_of_all;
         if (share.position >= share.end) break;
       }
-      if (copies_keys) {
+      if (!copies_keys) {
         mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
         if (lane == 0) {
           blocks[block.stage].work = {0, 0, 0, 0, 0, 0, 0, 0};

@@ -10,8 +10,8 @@
 // ring       8 stages of 128 keys; k_scale travels with the keys
 // threads    384 a CTA, 1 CTA(s) an SM, 168 registers at entry
 //            warps 0-7    232 registers  math: fold, store
-//            warp 8        40 registers  schedule, TMA of keys
-//            warp 9        40 registers  TMA of Q and k_scale, q_scale
+//            warp 8        40 registers  TMA of keys
+//            warp 9        40 registers  schedule, Q, q_scale, TMA of k_scale
 //            warp 10       40 registers  MMA issue, tensor memory
 //            warp 11       40 registers  idle (no fill asked)
 // shared     206116 bytes of 232448
@@ -20,7 +20,7 @@
 //            196608 +4096   k_scale: 8 stages of 128 f32
 //            200704 +2112   blocks: 2 token blocks: their key tiles and half of q_scale
 //            202816 +1024   units: key tiles of 256 runs of blocks
-//            203840 +2048   works: the tiles of 32 blocks, for both producers
+//            203840 +2048   works: the tiles of 32 blocks, for each producer
 //            205888 +224    barriers: key full and empty, accumulator full and empty; of each block: work, weights and Q full, empty
 //            206112 +4      tensor_memory_slot: address of the allocation
 // tensor     512 columns of 512
@@ -37,7 +37,8 @@
 // warpgroups take turns with the tiles.
 //
 // One CTA stays on each SM for an equal share of all key tiles (request_schedule.cuh). Two producer warps walk
-// through it, a block at a time: one copies keys, the other their scales, and Q and q_scale ahead of them.
+// through it, a block at a time. One copies keys, as far ahead as the ring reaches; the other hands the blocks on, and
+// copies scales, with Q and q_scale of a block ahead of its first.
 
 constexpr int NUM_HEADS = 64;
 constexpr int PADDED_HEADS = 64;
@@ -780,7 +781,7 @@ __device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 releas
 
 constexpr int MATH_WARPS = 4 * COLUMN_GROUPS;
 constexpr int KEYS_WARP = MATH_WARPS;
-constexpr int SCALES_WARP = MATH_WARPS + 1;
+constexpr int SCALES_WARP = MATH_WARPS + 1;  // and blocks
 constexpr int MMA_WARP = MATH_WARPS + 2;
 constexpr int FILL_WARP = MATH_WARPS + 3;
 constexpr int GROUP_BYTES = 128 * DEPTH;
@@ -920,23 +921,20 @@ mlaindex_score_sm_100a_paged_h64_d128_p64_context_f32(
             // Of the lane's box. Entries past the last visible key are not read; what TMA finds there are zeros.
             const int page = box_key < end ? table[box_key / PAGE_SIZE] : num_pages;
             int tiles = min(TILES_OF_WARP, num_tiles - first);
-            if (first == 0) {  // while the pages are looked up
+            const bool starts_block = first == 0 && !copies_keys;
+            if (starts_block) {  // while the pages are looked up
               mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-              if (copies_keys) {
-                if (lane == 0) {
-                  blocks[block.stage].work = work;
-                  mbarrier_arrive(work_full + 8 * block.stage);
-                }
-                __syncwarp();
-                block.advance(2);
-              } else {
-                copy_q(q_tiles + block.stage * Q_BYTES, q_map, q_full + 8 * block.stage, work);
-                load_half_weights_of_lane(half_weight, work, args);
-                tiles = min(tiles, REFILLS);  // the weights wait no longer
+              if (lane == 0) {
+                blocks[block.stage].work = work;
+                mbarrier_arrive(work_full + 8 * block.stage);
               }
+              __syncwarp();
+              copy_q(q_tiles + block.stage * Q_BYTES, q_map, q_full + 8 * block.stage, work);
+              load_half_weights_of_lane(half_weight, work, args);
+              tiles = min(tiles, REFILLS);  // the weights wait no longer
             }
             copy_tiles(copies_keys, ring, position, tiles, page, box_key, k_map, k_scale_map);
-            if (first == 0 && !copies_keys) {
+            if (starts_block) {
 #pragma unroll
               for (int i = 0; i < MMA_N / 32; ++i) blocks[block.stage].half_weights[32 * i + lane] = half_weight[i];
               __syncwarp();
@@ -952,7 +950,7 @@ mlaindex_score_sm_100a_paged_h64_d128_p64_context_f32(
         share.position += length_of_all;
         if (share.position >= share.end) break;
       }
-      if (copies_keys) {
+      if (!copies_keys) {
         mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
         if (lane == 0) {
           blocks[block.stage].work = {0, 0, 0, 0, 0, 0, 0, 0};
