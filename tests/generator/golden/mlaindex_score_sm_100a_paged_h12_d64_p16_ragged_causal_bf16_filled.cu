@@ -756,7 +756,7 @@ __device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 releas
     load_row_columns(dot, row + load * LOADED_COLUMNS);
     wait_for_columns();
     tensor_memory_fence_before_barrier();
-    if (lane == (load == last ? 0 : -1)) mbarrier_arrive(released);
+    if (lane == (load == last ? 0 : -1)) mbarrier_arrive(released);  // lane 0 of the last load: one comparison
     const u64* const weights = half_weight + load * LOADED_COLUMNS / 2;
 #pragma unroll
     for (int first = 0; first < LOADED_COLUMNS; first += PADDED_HEADS) {
