@@ -38,10 +38,11 @@ Result<DeviceProperties> device_properties(const Driver& driver, int ordinal) {
   if (Status status = driver.check(driver->device_total_memory(&properties.memory_bytes, device), "cuDeviceTotalMem");
       !status)
     return status.error();
-  const std::array<std::pair<DeviceAttribute, int*>, 4> attributes{
+  const std::array<std::pair<DeviceAttribute, int*>, 5> attributes{
       {{DeviceAttribute::compute_capability_major, &properties.compute_capability_major},
        {DeviceAttribute::compute_capability_minor, &properties.compute_capability_minor},
        {DeviceAttribute::multiprocessor_count, &properties.num_sms},
+       {DeviceAttribute::l2_cache_bytes, &properties.l2_bytes},
        {DeviceAttribute::max_shared_memory_per_block_optin, &properties.max_shared_bytes_per_cta}}};
   for (const auto& [attribute, value] : attributes) {
     if (Status status = driver.check(driver->device_get_attribute(value, attribute, device), "cuDeviceGetAttribute");

@@ -16,6 +16,7 @@ struct DeviceProperties {
   int compute_capability_minor = 0;
   int num_sms = 0;
   int max_shared_bytes_per_cta = 0;
+  int l2_bytes = 0;
   std::size_t memory_bytes = 0;
 };
 

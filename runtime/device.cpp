@@ -31,16 +31,6 @@ Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request, Kern
   return Error{ErrorCode::no_device, "the emulator is not linked into this program", "use --device cuda:N or cpu"};
 }
 
-// The digits after "cuda:", or nothing.
-std::optional<int> cuda_ordinal(std::string_view name) {
-  if (!name.starts_with(cuda_prefix)) return {};
-  name.remove_prefix(cuda_prefix.size());
-  int ordinal = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), ordinal);
-  if (error != std::errc() || end != name.data() + name.size() || ordinal < 0) return {};
-  return ordinal;
-}
-
 Result<OpenedDevice> open_best(const DeviceRequest& request, KernelStore& store, const Config& config) {
   auto cuda = open_cuda(0, request, store, config);
   if (cuda) return OpenedDevice{std::move(*cuda), {}};
@@ -54,6 +44,15 @@ Result<OpenedDevice> open_best(const DeviceRequest& request, KernelStore& store,
 }
 
 }  // namespace
+
+std::optional<int> cuda_ordinal(std::string_view name) noexcept {
+  if (!name.starts_with(cuda_prefix)) return {};
+  name.remove_prefix(cuda_prefix.size());
+  int ordinal = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), ordinal);
+  if (error != std::errc() || end != name.data() + name.size() || ordinal < 0) return {};
+  return ordinal;
+}
 
 Result<OpenedDevice> open_device(const DeviceRequest& request, KernelStore& store, const Config& config) {
   if (request.name == "auto") return open_best(request, store, config);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "generator/base/result.h"
@@ -74,6 +75,9 @@ struct OpenedDevice {
   std::unique_ptr<Device> device;
   std::string note;  // under auto, why a better device was passed over; else empty
 };
+
+// N of "cuda:N", or nothing where that is not what it says.
+std::optional<int> cuda_ordinal(std::string_view name) noexcept;
 
 // auto is cuda:0, else the emulator, else the CPU. The store must outlive the device.
 Result<OpenedDevice> open_device(const DeviceRequest& request, KernelStore& store, const Config& config);

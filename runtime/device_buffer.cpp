@@ -70,6 +70,21 @@ Status DeviceBuffer::download(std::span<std::byte> to) const {
   return driver.check(driver->copy_to_host(to.data(), pointer(), to.size()), "copying " + name_ + " from the GPU");
 }
 
+Status DeviceBuffer::enqueue_fill(std::uint32_t word, cuda::Stream stream) {
+  const ContextScope scope(*context_);
+  if (Status status = scope.status(); !status) return status;
+  const Driver& driver = context_->driver();
+  return driver.check(driver->fill_words(pointer(), word, bytes_ / 4, stream), "filling " + name_);
+}
+
+Status DeviceBuffer::enqueue_copy(const DeviceBuffer& from, cuda::Stream stream) {
+  const ContextScope scope(*context_);
+  if (Status status = scope.status(); !status) return status;
+  const Driver& driver = context_->driver();
+  return driver.check(driver->copy_on_device(pointer(), from.pointer(), bytes_, stream),
+                      "copying " + from.name_ + " to " + name_ + " on the GPU");
+}
+
 Status DeviceBuffer::check_guard_zones() const {
   if (guard_bytes_ == 0) return {};
   if (Status status = check_zone(allocation_, "before"); !status) return status;

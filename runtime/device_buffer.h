@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +26,11 @@ class DeviceBuffer {
 
   Status upload(std::span<const std::byte> from);       // from.size() == bytes()
   Status download(std::span<std::byte> to) const;       // to.size() == bytes()
+
+  // Onto the stream (null: the default stream). The fill is of 32-bit words, bytes() a multiple of 4; the
+  // copy is of all bytes of `from`, which has as many.
+  Status enqueue_fill(std::uint32_t word, cuda::Stream stream);
+  Status enqueue_copy(const DeviceBuffer& from, cuda::Stream stream);
 
   // ok, or internal when a byte of a guard zone changed, saying which and where.
   Status check_guard_zones() const;

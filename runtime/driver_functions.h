@@ -45,6 +45,19 @@
   X(fill_rows_32, cuMemsetD2D32Async, 3020, \
     (DevicePointer pointer, std::size_t pitch, unsigned value, std::size_t width, std::size_t height, \
      Stream stream)) \
+  X(fill_words, cuMemsetD32Async, 3020, \
+    (DevicePointer pointer, unsigned value, std::size_t count, Stream stream)) \
+  X(copy_on_device, cuMemcpyDtoDAsync_v2, 3020, \
+    (DevicePointer to, DevicePointer from, std::size_t bytes, Stream stream)) \
+  X(stream_create, cuStreamCreate, 2000, (Stream* stream, unsigned flags)) \
+  X(stream_destroy, cuStreamDestroy_v2, 4000, (Stream stream)) \
+  X(stream_begin_capture, cuStreamBeginCapture_v2, 10010, (Stream stream, CaptureMode mode)) \
+  X(stream_end_capture, cuStreamEndCapture, 10000, (Stream stream, Graph* graph)) \
+  X(graph_instantiate, cuGraphInstantiateWithFlags, 11040, \
+    (GraphExec* executable, Graph graph, unsigned long long flags)) \
+  X(graph_launch, cuGraphLaunch, 10000, (GraphExec executable, Stream stream)) \
+  X(graph_destroy, cuGraphDestroy, 10000, (Graph graph)) \
+  X(graph_exec_destroy, cuGraphExecDestroy, 10000, (GraphExec executable)) \
   X(event_create, cuEventCreate, 2000, (Event* event, unsigned flags)) \
   X(event_destroy, cuEventDestroy_v2, 4000, (Event event)) \
   X(event_record, cuEventRecord, 2000, (Event event, Stream stream)) \

@@ -17,6 +17,8 @@ using Event = struct EventTag*;
 using Library = struct LibraryTag*;
 using Kernel = struct KernelTag*;
 using Function = struct FunctionTag*;
+using Graph = struct GraphTag*;
+using GraphExec = struct GraphExecTag*;
 
 // The codes that this library treats by name; the driver has more.
 enum class ReturnCode : int {
@@ -45,6 +47,7 @@ enum class ReturnCode : int {
 
 enum class DeviceAttribute : int {
   multiprocessor_count = 16,
+  l2_cache_bytes = 38,
   compute_capability_major = 75,
   compute_capability_minor = 76,
   max_shared_memory_per_block_optin = 97,
@@ -53,6 +56,11 @@ enum class DeviceAttribute : int {
 enum class FunctionAttribute : int { max_dynamic_shared_size_bytes = 8, non_portable_cluster_size_allowed = 14 };
 
 enum EventFlags : unsigned { event_default = 0 };
+
+// A stream with these flags waits for the synchronous copies before it, and they for it.
+enum StreamFlags : unsigned { stream_default = 0 };
+
+enum class CaptureMode : int { thread_local_mode = 1 };
 
 // Opaque to everything but the driver that encoded it.
 struct alignas(64) TensorMap {

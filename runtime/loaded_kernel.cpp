@@ -51,6 +51,17 @@ Result<LoadedKernel> LoadedKernel::load(std::shared_ptr<const Context> context, 
   return loaded;
 }
 
+Status LoadedKernel::launch(const LaunchShape& shape, cuda::Stream stream, void** parameters) const {
+  const ContextScope scope(*context_);
+  if (Status status = scope.status(); !status) return status;
+  const Driver& driver = context_->driver();
+  const auto code = driver->launch_kernel(function_, static_cast<unsigned>(shape.grid_x),
+                                          static_cast<unsigned>(shape.grid_y), 1,
+                                          static_cast<unsigned>(shape.num_threads), 1, 1,
+                                          static_cast<unsigned>(shape.dynamic_shared_bytes), stream, parameters, nullptr);
+  return driver.check(code, "cuLaunchKernel");
+}
+
 LoadedKernel::~LoadedKernel() {
   if (library_ == nullptr) return;
   const ContextScope scope(*context_);

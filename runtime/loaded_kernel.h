@@ -8,6 +8,13 @@
 
 namespace mlaindex {
 
+struct LaunchShape {
+  int grid_x = 1;
+  int grid_y = 1;
+  int num_threads = 1;
+  int dynamic_shared_bytes = 0;
+};
+
 // Owns the loaded cubin and unloads it when gone.
 class LoadedKernel {
  public:
@@ -18,6 +25,9 @@ class LoadedKernel {
   ~LoadedKernel();
   LoadedKernel(LoadedKernel&& other) noexcept;
   LoadedKernel& operator=(LoadedKernel&& other) noexcept;
+
+  // Enqueues it with these parameters, of which the driver takes what the kernel declares.
+  Status launch(const LaunchShape& shape, cuda::Stream stream, void** parameters) const;
 
   cuda::Function function() const noexcept { return function_; }
   const Context& context() const noexcept { return *context_; }

@@ -62,10 +62,13 @@ static_assert(same(DeviceAttribute::compute_capability_major, CU_DEVICE_ATTRIBUT
 static_assert(same(DeviceAttribute::compute_capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 static_assert(same(DeviceAttribute::max_shared_memory_per_block_optin,
                    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+static_assert(same(DeviceAttribute::l2_cache_bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
 static_assert(same(FunctionAttribute::max_dynamic_shared_size_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
 static_assert(same(FunctionAttribute::non_portable_cluster_size_allowed,
                    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED));
 static_assert(same(event_default, CU_EVENT_DEFAULT));
+static_assert(same(stream_default, CU_STREAM_DEFAULT));
+static_assert(same(CaptureMode::thread_local_mode, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 
 static_assert(same(TensorMapType::u8, CU_TENSOR_MAP_DATA_TYPE_UINT8));
 static_assert(same(TensorMapType::f32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32));
