@@ -85,6 +85,7 @@ class Grammar {
   void add_score();
   void add_make_case();
   void add_prewarm();
+  void add_bench();
   void add_cache();
   std::string words_understood() const;
 
@@ -101,6 +102,7 @@ Grammar::Grammar() {
   add_make_case();
   add_kernel_commands();
   add_prewarm();
+  add_bench();
   add_cache();
   add(root_, "doctor", "What works on this machine, what does not, and what to do", run_doctor);
 }
@@ -202,6 +204,35 @@ void Grammar::add_prewarm() {
   command.add_option("--page-size", options->page_sizes, "Keys a page, of paged keys: 16, 32, 64 (default), 128, 256")
       ->delimiter(',')->type_name("N,...");
   command.add_option("--jobs", options->jobs, "Kernels compiled at once (default: one per core)")->type_name("N");
+}
+
+void Grammar::add_bench() {
+  const auto options = std::make_shared<BenchOptions>();
+  CLI::App& command = add(root_, "bench", "Check the kernels of a model on a GPU, then time them", run_bench, options);
+  command.add_option("--preset", options->presets, "deepseek-v3.2 (default), deepseek-v4, glm-5")
+      ->delimiter(',')
+      ->type_name("NAME,...");
+  command.add_option("--heads", options->num_heads, "Indexer heads, each 1 to 128")->delimiter(',')->type_name("N,...");
+  command.add_option("--depth", options->depth, "Elements per head, with --heads: 32, 64 or 128 (default 128)")
+      ->type_name("N");
+  command
+      .add_option("--prefill", options->prefill,
+                  "Contiguous keys, ragged and causal: tokens x keys, as in 2048x65536 (with neither this nor --decode: "
+                  "a list of each)")
+      ->delimiter(',')
+      ->type_name("TxK,...");
+  command
+      .add_option("--decode", options->decode, "Paged keys: requests x next_n x context, as in 64x1x65536")
+      ->delimiter(',')
+      ->type_name("BxNxC,...");
+  command.add_option("--page-size", options->page_size, "Keys a page: 16, 32, 64 (default), 128 or 256")->type_name("N");
+  command.add_option("--score-type", options->score_type, "f32 (default) or bf16")->type_name("TYPE");
+  command.add_option("--fill", options->fill, "Slots outside the visible keys: none (default) or -inf")
+      ->type_name("FILL");
+  command.add_option("--device", options->device, "auto (default: cuda:0) or cuda:N")->type_name("DEVICE");
+  command.add_option("--samples", options->samples, "Of each timing (default 30)")->type_name("N");
+  command.add_option("--seed", options->seed, "Of the data (default 1)")->type_name("N");
+  command.add_option("--plot", options->plot, "File for a plot of time against context")->type_name("FILE.svg");
 }
 
 void Grammar::add_cache() {

@@ -62,6 +62,23 @@ struct PrewarmOptions {
 };
 Result<ExitCode> run_prewarm(Session& session, const PrewarmOptions& options);
 
+struct BenchOptions {
+  std::vector<std::string> presets;  // neither these nor heads: deepseek-v3.2
+  std::vector<int> num_heads;
+  int depth = 128;                   // of num_heads
+  std::vector<std::string> prefill;  // TOKENSxKEYS; neither these nor decode: the default lists of both
+  std::vector<std::string> decode;   // REQUESTSxNEXT_NxCONTEXT
+  int page_size = 64;                // of decode
+  std::string score_type = "f32";
+  std::string fill = "none";
+  std::string device = "auto";       // a GPU
+  std::string plot;                  // SVG file; empty: none
+  int samples = 30;
+  std::uint64_t seed = 1;
+};
+// Times scoring on a GPU, after a check.
+Result<ExitCode> run_bench(Session& session, const BenchOptions& options);
+
 Result<ExitCode> run_cache_list(Session& session);
 Result<ExitCode> run_cache_verify(Session& session);
 

@@ -21,10 +21,12 @@ struct Board {
 constexpr Board h200{"H200", 132, 1.83, 4096, 64, 4.8e12};
 constexpr Board b200{"B200", 148, 1.85, 8192, 64, 8.0e12};
 
+constexpr const Board& board_of(Arch arch) noexcept { return arch == Arch::sm_90a ? h200 : b200; }
+
 }  // namespace
 
 LowerBound lower_bound(const Spec& spec, std::int64_t num_tokens, std::int64_t num_keys) noexcept {
-  const Board& board = spec.arch == Arch::sm_90a ? h200 : b200;
+  const Board& board = board_of(spec.arch);
   const double tokens = static_cast<double>(num_tokens);
   const double keys = static_cast<double>(num_keys);
   const double dots = tokens * keys * padded_heads(spec.num_heads);
@@ -36,6 +38,11 @@ LowerBound lower_bound(const Spec& spec, std::int64_t num_tokens, std::int64_t n
           .tensor = dots * spec.depth / board.products_per_clock / clocks_per_microsecond,
           .fold = dots / board.folds_per_clock / clocks_per_microsecond,
           .memory = bytes / board.bytes_per_second * 1e6};
+}
+
+double published_tensor_rate(Arch arch) noexcept {
+  const Board& board = board_of(arch);
+  return 2.0 * board.products_per_clock * board.num_sms * board.gigahertz * 1e9;
 }
 
 std::string describe(const LowerBound& bound) {

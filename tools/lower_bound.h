@@ -19,6 +19,9 @@ struct LowerBound {
 
 LowerBound lower_bound(const Spec& spec, std::int64_t num_tokens, std::int64_t num_keys) noexcept;
 
+// Operations a second, dense e4m3, of the board that stands for the arch: H200, B200.
+double published_tensor_rate(Arch arch) noexcept;
+
 // Two lines for a person.
 std::string describe(const LowerBound& bound);
 
