@@ -8,6 +8,7 @@
 #pragma once
 #include "common/score_element.cuh"
 #include "common/visible_range.cuh"
+#include "sm90/fold_four.cuh"
 
 constexpr int WEIGHT_STRIDE = PADDED_HEADS + 4;  // floats between staged tokens: keeps them in different banks
 constexpr int LANE_WEIGHTS = 32 * ACCUMULATORS;
@@ -60,29 +61,11 @@ __device__ __forceinline__ void load_lane_weights(float (&weight)[LANE_WEIGHTS],
 #endif
 }
 
-// sum[row][v] += relu(dot[2 * row + v]) * weight[v], with a relu that keeps NaN, as the contract asks.
-// The order was measured: it changes how ptxas interleaves the two pipes.
-__device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, const float* weight) {
-  asm("{\n"
-      "  .reg .f32 first, second;\n"
-      "  max.NaN.f32 first, %4, 0f00000000;\n"
-      "  max.NaN.f32 second, %5, 0f00000000;\n"
-      "  fma.rn.f32 %0, first, %8, %0;\n"
-      "  fma.rn.f32 %1, second, %9, %1;\n"
-      "  max.NaN.f32 first, %6, 0f00000000;\n"
-      "  max.NaN.f32 second, %7, 0f00000000;\n"
-      "  fma.rn.f32 %2, first, %8, %2;\n"
-      "  fma.rn.f32 %3, second, %9, %3;\n"
-      "}\n"
-      : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[1][0]), "+f"(sum[1][1])
-      : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(weight[0]), "f"(weight[1]));
-}
-
 // Folds num_weights heads: dot[2 * i + 2 * row + v] belongs to weight[i + v], i even.
 template <int num_weights>
 __device__ __forceinline__ void fold_heads(float (&sum)[2][2], const float* dot, const float* weight) {
 #pragma unroll
-  for (int i = 0; i < num_weights; i += 2) fold_four(sum, dot + 2 * i, weight + i);
+  for (int i = 0; i < num_weights; i += 2) fold_four(sum, dot + 2 * i, weight[i], weight[i + 1]);
 }
 
 // Stores the scores of a lane's token at `key` and `key + 8`, if it sees them. slot: of `key`.

@@ -6,25 +6,9 @@
 // quarter of the heads of every token. The order of a sum does not depend on the token's column.
 #pragma once
 #include "common/score_element.cuh"
+#include "sm90/fold_four.cuh"
 
 constexpr int WEIGHT_STRIDE = PADDED_HEADS + 8;  // floats between staged tokens: keeps them in different banks
-
-// sum[row][v] += relu(dot[2 * row + v]) * weight[v], with a relu that keeps NaN, as the contract asks.
-__device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, float2 weight) {
-  asm("{\n"
-      "  .reg .f32 first, second;\n"
-      "  max.NaN.f32 first, %4, 0f00000000;\n"
-      "  max.NaN.f32 second, %5, 0f00000000;\n"
-      "  fma.rn.f32 %0, first, %8, %0;\n"
-      "  fma.rn.f32 %1, second, %9, %1;\n"
-      "  max.NaN.f32 first, %6, 0f00000000;\n"
-      "  max.NaN.f32 second, %7, 0f00000000;\n"
-      "  fma.rn.f32 %2, first, %8, %2;\n"
-      "  fma.rn.f32 %3, second, %9, %3;\n"
-      "}\n"
-      : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[1][0]), "+f"(sum[1][1])
-      : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(weight.x), "f"(weight.y));
-}
 
 // The weights of all columns of a lane. staged: of head 2q of the first token.
 __device__ __forceinline__ void load_weights(float2 (&weights)[MMA_N / 8], const float* staged) {
@@ -38,7 +22,7 @@ __device__ __forceinline__ void load_weights(float2 (&weights)[MMA_N / 8], const
 __device__ __forceinline__ void fold_token(float (&part)[2], const float* dot, const float2* weights) {
   float sum[2][2] = {};
 #pragma unroll
-  for (int j = 0; j < PADDED_HEADS / 8; ++j) fold_four(sum, dot + 4 * j, weights[j]);
+  for (int j = 0; j < PADDED_HEADS / 8; ++j) fold_four(sum, dot + 4 * j, weights[j].x, weights[j].y);
   part[0] = sum[0][0] + sum[0][1];
   part[1] = sum[1][0] + sum[1][1];
 }

@@ -465,18 +465,13 @@ __device__ __forceinline__ ScoreElement to_score(float value) {
   return value;
 }
 
-// sm90/quad_fold.cuh -----------------------------------------------------------------------
-// The head sum where the four lanes of a quad share a key: two shuffles a token, or three for two tokens.
-//
-// An accumulator of 64 keys x MMA_N columns is spread over a warpgroup so that lane 4r+q of a warp
-// holds, for each j < MMA_N / 8, columns 8j+2q and 8j+2q+1 of keys r and r+8 of its warp (PTX ISA, wgmma
-// accumulator fragment). Column n is head n % PADDED_HEADS of token n / PADDED_HEADS, so a lane holds a
-// quarter of the heads of every token. The order of a sum does not depend on the token's column.
+// sm90/fold_four.cuh -----------------------------------------------------------------------
+// The step of both folds over an accumulator of 64 keys: two columns of two keys.
 
-constexpr int WEIGHT_STRIDE = PADDED_HEADS + 8;  // floats between staged tokens: keeps them in different banks
-
-// sum[row][v] += relu(dot[2 * row + v]) * weight[v], with a relu that keeps NaN, as the contract asks.
-__device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, float2 weight) {
+// sum[row][v] += relu(dot[2 * row + v]) * weight v, with a relu that keeps NaN, as the contract asks.
+// The order was measured: it changes how ptxas interleaves the two pipes.
+__device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, float first_weight,
+                                          float second_weight) {
   asm("{\n"
       "  .reg .f32 first, second;\n"
       "  max.NaN.f32 first, %4, 0f00000000;\n"
@@ -489,8 +484,18 @@ __device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, 
       "  fma.rn.f32 %3, second, %9, %3;\n"
       "}\n"
       : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[1][0]), "+f"(sum[1][1])
-      : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(weight.x), "f"(weight.y));
+      : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(first_weight), "f"(second_weight));
 }
+
+// sm90/quad_fold.cuh -----------------------------------------------------------------------
+// The head sum where the four lanes of a quad share a key: two shuffles a token, or three for two tokens.
+//
+// An accumulator of 64 keys x MMA_N columns is spread over a warpgroup so that lane 4r+q of a warp
+// holds, for each j < MMA_N / 8, columns 8j+2q and 8j+2q+1 of keys r and r+8 of its warp (PTX ISA, wgmma
+// accumulator fragment). Column n is head n % PADDED_HEADS of token n / PADDED_HEADS, so a lane holds a
+// quarter of the heads of every token. The order of a sum does not depend on the token's column.
+
+constexpr int WEIGHT_STRIDE = PADDED_HEADS + 8;  // floats between staged tokens: keeps them in different banks
 
 // The weights of all columns of a lane. staged: of head 2q of the first token.
 __device__ __forceinline__ void load_weights(float2 (&weights)[MMA_N / 8], const float* staged) {
@@ -504,7 +509,7 @@ __device__ __forceinline__ void load_weights(float2 (&weights)[MMA_N / 8], const
 __device__ __forceinline__ void fold_token(float (&part)[2], const float* dot, const float2* weights) {
   float sum[2][2] = {};
 #pragma unroll
-  for (int j = 0; j < PADDED_HEADS / 8; ++j) fold_four(sum, dot + 4 * j, weights[j]);
+  for (int j = 0; j < PADDED_HEADS / 8; ++j) fold_four(sum, dot + 4 * j, weights[j].x, weights[j].y);
   part[0] = sum[0][0] + sum[0][1];
   part[1] = sum[1][0] + sum[1][1];
 }

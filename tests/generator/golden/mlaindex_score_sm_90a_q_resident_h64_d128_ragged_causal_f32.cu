@@ -374,6 +374,28 @@ __device__ __forceinline__ ScoreElement to_score(float value) {
   return value;
 }
 
+// sm90/fold_four.cuh -----------------------------------------------------------------------
+// The step of both folds over an accumulator of 64 keys: two columns of two keys.
+
+// sum[row][v] += relu(dot[2 * row + v]) * weight v, with a relu that keeps NaN, as the contract asks.
+// The order was measured: it changes how ptxas interleaves the two pipes.
+__device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, float first_weight,
+                                          float second_weight) {
+  asm("{\n"
+      "  .reg .f32 first, second;\n"
+      "  max.NaN.f32 first, %4, 0f00000000;\n"
+      "  max.NaN.f32 second, %5, 0f00000000;\n"
+      "  fma.rn.f32 %0, first, %8, %0;\n"
+      "  fma.rn.f32 %1, second, %9, %1;\n"
+      "  max.NaN.f32 first, %6, 0f00000000;\n"
+      "  max.NaN.f32 second, %7, 0f00000000;\n"
+      "  fma.rn.f32 %2, first, %8, %2;\n"
+      "  fma.rn.f32 %3, second, %9, %3;\n"
+      "}\n"
+      : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[1][0]), "+f"(sum[1][1])
+      : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(first_weight), "f"(second_weight));
+}
+
 // sm90/lane_fold.cuh -----------------------------------------------------------------------
 // The head sum where each lane of a quad owns a token: no shuffles, or one.
 //
@@ -423,29 +445,11 @@ __device__ __forceinline__ void load_lane_weights(float (&weight)[LANE_WEIGHTS],
   }
 }
 
-// sum[row][v] += relu(dot[2 * row + v]) * weight[v], with a relu that keeps NaN, as the contract asks.
-// The order was measured: it changes how ptxas interleaves the two pipes.
-__device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, const float* weight) {
-  asm("{\n"
-      "  .reg .f32 first, second;\n"
-      "  max.NaN.f32 first, %4, 0f00000000;\n"
-      "  max.NaN.f32 second, %5, 0f00000000;\n"
-      "  fma.rn.f32 %0, first, %8, %0;\n"
-      "  fma.rn.f32 %1, second, %9, %1;\n"
-      "  max.NaN.f32 first, %6, 0f00000000;\n"
-      "  max.NaN.f32 second, %7, 0f00000000;\n"
-      "  fma.rn.f32 %2, first, %8, %2;\n"
-      "  fma.rn.f32 %3, second, %9, %3;\n"
-      "}\n"
-      : "+f"(sum[0][0]), "+f"(sum[0][1]), "+f"(sum[1][0]), "+f"(sum[1][1])
-      : "f"(dot[0]), "f"(dot[1]), "f"(dot[2]), "f"(dot[3]), "f"(weight[0]), "f"(weight[1]));
-}
-
 // Folds num_weights heads: dot[2 * i + 2 * row + v] belongs to weight[i + v], i even.
 template <int num_weights>
 __device__ __forceinline__ void fold_heads(float (&sum)[2][2], const float* dot, const float* weight) {
 #pragma unroll
-  for (int i = 0; i < num_weights; i += 2) fold_four(sum, dot + 2 * i, weight + i);
+  for (int i = 0; i < num_weights; i += 2) fold_four(sum, dot + 2 * i, weight[i], weight[i + 1]);
 }
 
 // Stores the scores of a lane's token at `key` and `key + 8`, if it sees them. slot: of `key`.
