@@ -323,11 +323,11 @@ TEST_CASE("prewarm compiles every mask, type and fill of a shape once") {
   const Finished first = run(words);
   INFO(first.err);
   CHECK(first.exit_code == 0);
-  CHECK(parsed(first)["compiled"] == 16);
-  CHECK_THAT(first.err, StartsWith("[1/16] sm_100a 8x32 ") && Contains("[16/16]"));
+  CHECK(parsed(first)["compiled"] == 32);
+  CHECK_THAT(first.err, StartsWith("[1/32] sm_100a 8x32 ") && Contains("[32/32]"));
   const nlohmann::json second = parsed(run(words));
   CHECK(second["compiled"] == 0);
-  CHECK(second["found"] == 16);
+  CHECK(second["found"] == 32);
 }
 
 TEST_CASE("doctor says what works") {
