@@ -6,6 +6,7 @@
 
 #include "tests/kernels/emulated_case.h"
 #include "tests/parallel.h"
+#include "tests/sample.h"
 
 using namespace mlaindex;
 
@@ -44,7 +45,8 @@ struct Run {
   EmulatorSettings settings;
 };
 
-void check_all(const std::vector<Run>& runs) {
+void check_all(std::vector<Run> runs) {
+  keep_sample(runs);
   KernelStore store(memory_only(), Log());
   std::vector<std::string> problems(runs.size());
   in_parallel(runs.size(), [&](std::size_t i) {
@@ -75,7 +77,7 @@ TEST_CASE("paged keys: every head count and page size of every plan, masks and o
     }
   }
   CHECK(runs.size() == 115);
-  check_all(runs);
+  check_all(std::move(runs));
 }
 
 TEST_CASE("paged keys: warpgroups that take turns do not lap each other's stages") {
@@ -93,5 +95,5 @@ TEST_CASE("paged keys: warpgroups that take turns do not lap each other's stages
       runs.push_back({fmt::format("schedule {}", schedule), plan, request, forms[0], {.seed = schedule, .num_sms = 1, .threads = 1}});
     }
   }
-  check_all(runs);
+  check_all(std::move(runs));
 }

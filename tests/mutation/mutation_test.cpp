@@ -13,6 +13,7 @@
 #include "tests/mutation/survivors.h"
 #include "tests/mutation/test_store.h"
 #include "tests/parallel.h"
+#include "tests/sample.h"
 
 using namespace mlaindex;
 using namespace mlaindex::mutation;
@@ -48,7 +49,8 @@ std::vector<Mutant> kernel_and_mutants(const Subject& subject) {
 }
 
 std::vector<Outcome> judge_all(const Subject& subject, std::uint64_t schedules) {
-  const std::vector<Mutant> all = kernel_and_mutants(subject);
+  std::vector<Mutant> all = kernel_and_mutants(subject);
+  keep_sample(all);
   std::vector<Outcome> outcomes(all.size());
   in_parallel(all.size(), [&](std::size_t i) {
     outcomes[i] = {subject.name(), all[i].name, all[i].kind, subject.judge(all[i].module, schedules)};
@@ -138,6 +140,7 @@ void check_suite(Form form) {
     if (!outcome.judgement.caught() && !may) FAIL_CHECK(outcome.mutant << " survived and is not explained");
   }
   for (const Survivor& survivor : survivors()) {
+    if (sample_stride > 1) break;  // many are not planted
     INFO(survivor.mutant << " is listed as a survivor, but no such mutant is planted");
     CHECK(std::any_of(outcomes.begin(), outcomes.end(),
                       [&](const Outcome& outcome) { return outcome.mutant == survivor.mutant; }));
@@ -147,7 +150,7 @@ void check_suite(Form form) {
              100.0 * static_cast<double>(caught) / static_cast<double>(outcomes.size()), watch.text(),
              survivors_text(outcomes));
   std::cout << std::flush;
-  CHECK(100 * caught >= 95 * outcomes.size());
+  if (sample_stride == 1) CHECK(100 * caught >= 95 * outcomes.size());
 }
 
 }  // namespace
