@@ -15,10 +15,22 @@ struct HalfSettings {
   bool brain, pair, relu, saturate, keep_nan;
 };
 
+// The double next to a + b toward zero, with its last bit set, where a + b is none: rounded again to fewer bits it
+// gives what a + b does.
+double sum_to_odd(double a, double b) {
+  const double sum = a + b;
+  if (!std::isfinite(sum)) return sum;
+  const double part = sum - a;
+  const double rest = (a - (sum - part)) + (b - part);
+  if (rest == 0) return sum;
+  auto bits = std::bit_cast<std::uint64_t>(sum);
+  if ((rest < 0) == (sum > 0)) --bits;
+  return std::bit_cast<double>(bits | 1);
+}
+
 float widen(std::uint16_t bits, bool brain) { return brain ? bf16_to_f32(bits) : f16_to_f32(bits); }
 std::uint16_t narrow(double value, bool brain) {
-  // A double holds sums and products of 16-bit values exactly but for far-apart sums of bf16, whose
-  // sticky bits rounding to odd preserves.
+  // A double holds products of 16-bit values and their sums, or what rounds as they do.
   float f = static_cast<float>(value);
   if (double{f} != value && std::isfinite(value) && std::isfinite(f)) {
     auto bits = std::bit_cast<std::uint32_t>(f);
@@ -37,7 +49,7 @@ std::uint16_t compute(const HalfSettings& s, std::uint16_t a, std::uint16_t b, s
     case HalfOp::add: out = p + q; break;
     case HalfOp::sub: out = p - q; break;
     case HalfOp::mul: out = p * q; break;
-    case HalfOp::fma: out = std::fma(p, q, double{widen(c, s.brain)}); break;
+    case HalfOp::fma: out = sum_to_odd(p * q, widen(c, s.brain)); break;  // the product is exact
     default: {
       if (std::isnan(p) || std::isnan(q)) {
         if (s.keep_nan || (std::isnan(p) && std::isnan(q))) return 0x7FFF;

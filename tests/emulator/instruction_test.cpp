@@ -83,6 +83,17 @@ TEST_CASE("bf16 pairs round each element once") {
   CHECK(result("mov.u32 %r2, 0x3F803F80; mov.u32 %r3, 0x40004000; fma.rn.bf16x2 %r1, %r2, %r3, %r2;") == 0x40404040);
   // 256 + 1 is a tie in bf16; it goes to even.
   CHECK(result("mov.u32 %r2, 0x43804380; mov.u32 %r3, 0x3F803F80; add.rn.bf16x2 %r1, %r2, %r3;") == 0x43804380);
+  // 1.5 * 1.0078125 is a tie, which an addend of 2^-100 tips either way.
+  CHECK(result("mov.u32 %r2, 0x3FC03FC0; mov.u32 %r3, 0x3F813F81; mov.u32 %r4, 0x8D800D80; fma.rn.bf16x2 %r1, %r2, %r3, %r4;") == 0x3FC13FC2);
+  CHECK(result("mov.u32 %r2, 0x00010001; mov.u32 %r3, 0x40004000; fma.rn.bf16x2 %r1, %r2, %r3, %r2;") == 0x00030003);  // subnormal
+}
+
+TEST_CASE("NaN passes through relu and through sums of bf16") {
+  CHECK(result("mov.f32 %f2, " + f32(NAN) + "; mov.f32 %f3, " + f32(-2.0f) + "; cvt.rn.relu.bf16x2.f32 %r1, %f2, %f3;") == 0x7FFF0000);
+  CHECK(result("mov.f32 %f2, " + f32(-NAN) + "; mov.f32 %f3, " + f32(-0.0f) + "; cvt.rn.relu.bf16x2.f32 %r1, %f2, %f3;") == 0x7FFF0000);
+  CHECK(result("mov.u32 %r2, 0x7FFF3F80; mov.u32 %r3, 0x00003F80; fma.rn.bf16x2 %r1, %r2, %r3, %r3;") == 0x7FFF4000);
+  CHECK(result("mov.u32 %r2, 0x7F803F80; mov.u32 %r3, 0x00003F80; fma.rn.bf16x2 %r1, %r2, %r3, %r3;") == 0x7FFF4000);
+  CHECK(result("mov.u32 %r2, 0x7F803F80; mov.u32 %r3, 0xFF80BF80; add.rn.bf16x2 %r1, %r2, %r3;") == 0x7FFF0000);
 }
 
 TEST_CASE("Comparisons, selects and predicates") {
