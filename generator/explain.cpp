@@ -39,6 +39,9 @@ std::string explain(const Spec& spec, const Plan& plan) {
   line("block", fmt::format("{} token(s) in {} group(s) of columns; grid: {}", plan.tokens_per_block, plan.column_groups,
                             plan.persistent ? "a CTA for every slot of the GPU, equal shares of all key tiles"
                                             : "token blocks x key parts"));
+  if (spec.fold == FoldType::bf16) {
+    line("fold", fmt::format("bf16: relu, weights and runs of up to {} products; f32: the sum of runs", bf16_run));
+  }
   line("ring", fmt::format("{} stages of {} keys; k_scale {}", plan.key_stages, plan.tile_keys,
                            plan.k_scale_by_tma ? "travels with the keys" : "read from global memory"));
   line("threads", fmt::format("{} a CTA, {} CTA(s) an SM, {} registers at entry", plan.num_threads, plan.ctas_per_sm,

@@ -153,13 +153,14 @@ struct NamedPlan {
   const char* name;
   int max_heads;
   Plan (*make)(const Spec&);
+  bool folds_bf16 = false;
 };
 
 constexpr NamedPlan named_plans[] = {
-    {Arch::sm_90a, Layout::contiguous, "q_resident", max_num_heads, sm90_q_resident},
+    {Arch::sm_90a, Layout::contiguous, "q_resident", max_num_heads, sm90_q_resident, true},
     {Arch::sm_90a, Layout::paged, "paged", max_num_heads, sm90_paged},
     {Arch::sm_90a, Layout::paged, "paged_narrow", 64, sm90_paged_narrow},
-    {Arch::sm_100a, Layout::contiguous, "q_resident", max_num_heads, sm100_q_resident},
+    {Arch::sm_100a, Layout::contiguous, "q_resident", max_num_heads, sm100_q_resident, true},
     {Arch::sm_100a, Layout::contiguous, "seed", max_num_heads, sm100_seed},
     {Arch::sm_100a, Layout::paged, "paged", max_num_heads, sm100_paged}};
 
@@ -207,6 +208,10 @@ Result<Plan> make_plan(const Spec& spec, std::string_view name) {
   const std::vector<std::string> names = plan_names(spec.arch, spec.layout);
   for (const NamedPlan& plan : named_plans) {
     if (plan.arch != spec.arch || plan.layout != spec.layout || plan.name != name) continue;
+    if (spec.fold == FoldType::bf16 && !plan.folds_bf16) {
+      return Error{ErrorCode::unsupported_shape, fmt::format("plan '{}' of {} with fold = bf16", name, arch_name(spec.arch)),
+                   fmt::format("its fold is f32; plans: {}", fmt::join(names, ", "))};
+    }
     if (spec.num_heads <= plan.max_heads) return plan.make(spec);
     return Error{ErrorCode::unsupported_shape, fmt::format("plan '{}' with num_heads = {}", name, spec.num_heads),
                  fmt::format("allowed: up to {}; plans: {}", plan.max_heads, fmt::join(names, ", "))};
@@ -240,9 +245,9 @@ std::vector<BarrierGroup> barrier_groups(const Plan& plan) {
 }
 
 std::string kernel_name(const Spec& spec, const Plan& plan) {
-  return fmt::format("mlaindex_score_{}_{}_h{}_d{}{}_{}_{}{}", arch_name(spec.arch), plan.name, spec.num_heads,
+  return fmt::format("mlaindex_score_{}_{}_h{}_d{}{}_{}_{}{}{}", arch_name(spec.arch), plan.name, spec.num_heads,
                      spec.depth, spec.layout == Layout::paged ? fmt::format("_p{}", spec.page_size) : "", mask_name(spec.mask), score_type_name(spec.score_type),
-                     spec.fill == Fill::none ? "" : "_filled");
+                     spec.fill == Fill::none ? "" : "_filled", spec.fold == FoldType::f32 ? "" : "_bf16_fold");
 }
 
 }  // namespace mlaindex

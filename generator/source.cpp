@@ -28,6 +28,7 @@ Switches switches_of(const Spec& spec, const Plan& plan) {
           {"MASK_CONTEXT_ROWS", spec.mask == Mask::context_rows},
           {"SCORE_BF16", spec.score_type == ScoreType::bf16},
           {"FILL_NEGATIVE_INFINITY", spec.fill == Fill::negative_infinity},
+          {"FOLD_BF16", spec.fold == FoldType::bf16},
           {"TOKENS_PER_GROUP", plan.tokens_per_block / plan.column_groups},
           {"TOKENS_PER_BOX", plan.tokens_per_box},
           {"ACCUMULATORS", plan.accumulator_stages},
@@ -58,6 +59,7 @@ std::string plan_constants(const Spec& spec, const Plan& plan, std::string_view 
   constant("MMA_M", plan.mma_m);
   constant("MMA_N", plan.mma_n);
   constant("KEY_STAGES", plan.key_stages);
+  constant("BF16_RUN", bf16_run);
   constant("ACCUMULATOR_STAGES", plan.accumulator_stages);
   constant("ACCUMULATORS", plan.accumulator_stages);
   constant("TENSOR_MEMORY_COLUMNS", plan.tensor_memory_columns);

@@ -25,6 +25,7 @@ constexpr std::array<Named<ScoreType>, 2> score_types{
     {{ScoreType::f32, "f32"}, {ScoreType::bf16, "bf16"}}};
 constexpr std::array<Named<Fill>, 2> fills{
     {{Fill::none, "none"}, {Fill::negative_infinity, "-inf"}}};
+constexpr std::array<Named<FoldType>, 2> folds{{{FoldType::f32, "f32"}, {FoldType::bf16, "bf16"}}};
 
 template <class Enum, std::size_t size>
 Result<Enum> parse(const std::array<Named<Enum>, size>& names, std::string_view what, std::string_view given) {
@@ -77,6 +78,9 @@ Status validate(const Spec& spec) {
     return Error{ErrorCode::unsupported_shape, fmt::format("depth = {}", spec.depth),
                  "allowed: 32, 64, 128"};
   }
+  if (spec.fold == FoldType::bf16 && spec.layout == Layout::paged) {
+    return Error{ErrorCode::unsupported_shape, "fold = bf16 with paged keys", "allowed: f32; a bf16 fold goes with contiguous keys"};
+  }
   return check_layout(spec);
 }
 
@@ -84,9 +88,10 @@ std::string to_string(const Spec& spec) {
   const std::string layout = spec.layout == Layout::contiguous
                                  ? std::string(layout_name(spec.layout))
                                  : fmt::format("{} page_size={}", layout_name(spec.layout), spec.page_size);
-  return fmt::format("score arch={} num_heads={} depth={} layout={} mask={} score_type={} fill={}",
+  return fmt::format("score arch={} num_heads={} depth={} layout={} mask={} score_type={} fill={}{}",
                      arch_name(spec.arch), spec.num_heads, spec.depth, layout, mask_name(spec.mask),
-                     score_type_name(spec.score_type), fill_name(spec.fill));
+                     score_type_name(spec.score_type), fill_name(spec.fill),
+                     spec.fold == FoldType::f32 ? "" : fmt::format(" fold={}", fold_name(spec.fold)));
 }
 
 std::uint32_t packed_key(const Spec& spec) noexcept {
@@ -96,17 +101,20 @@ std::uint32_t packed_key(const Spec& spec) noexcept {
   key = key << 9 | static_cast<std::uint32_t>(spec.page_size);  // 0 exactly for contiguous keys
   key = key << 3 | static_cast<std::uint32_t>(spec.mask);
   key = key << 1 | static_cast<std::uint32_t>(spec.score_type);
-  return key << 1 | static_cast<std::uint32_t>(spec.fill);
+  key = key << 1 | static_cast<std::uint32_t>(spec.fill);
+  return key << 1 | static_cast<std::uint32_t>(spec.fold);
 }
 
 std::string_view layout_name(Layout layout) noexcept { return name_of(layouts, layout); }
 std::string_view mask_name(Mask mask) noexcept { return name_of(masks, mask); }
 std::string_view score_type_name(ScoreType type) noexcept { return name_of(score_types, type); }
 std::string_view fill_name(Fill fill) noexcept { return name_of(fills, fill); }
+std::string_view fold_name(FoldType fold) noexcept { return name_of(folds, fold); }
 Result<Layout> parse_layout(std::string_view name) { return parse(layouts, "layout", name); }
 Result<Mask> parse_mask(std::string_view name) { return parse(masks, "mask", name); }
 Result<ScoreType> parse_score_type(std::string_view name) { return parse(score_types, "score type", name); }
 Result<Fill> parse_fill(std::string_view name) { return parse(fills, "fill", name); }
+Result<FoldType> parse_fold(std::string_view name) { return parse(folds, "fold", name); }
 
 int padded_heads(int num_heads) noexcept {
   return num_heads <= 4 ? 4 : static_cast<int>(std::bit_ceil(static_cast<unsigned>(num_heads)));

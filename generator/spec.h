@@ -33,6 +33,16 @@ inline constexpr int max_page_size = 256;
 
 enum class ScoreType { f32, bf16 };
 
+// In which type the heads are summed (docs/contract.md).
+enum class FoldType {
+  f32,   // exact products, sums in f32
+  bf16,  // relu, weights and runs of products in bf16, their sums in f32
+};
+
+// Of a bf16 fold: most products that are added one to the other in bf16. Two such runs may be joined by one more
+// addition; from there on it is f32.
+inline constexpr int bf16_run = 16;
+
 // What happens to the slots of a row outside the visible range.
 enum class Fill { none, negative_infinity };
 
@@ -45,6 +55,7 @@ struct Spec {
   Fill fill = Fill::none;
   Layout layout = Layout::contiguous;
   int page_size = 0;  // keys a page, a power of two from 16 to 256; 0 for contiguous keys
+  FoldType fold = FoldType::f32;
 
   bool operator==(const Spec&) const = default;
 };
@@ -56,7 +67,7 @@ Status validate(const Spec& spec);
 
 // The canonical one-line text, "score arch=sm_90a num_heads=64 depth=128 layout=contiguous
 // mask=ragged_causal score_type=f32 fill=none": part of cache keys, banners and reports. Of paged keys:
-// "layout=paged page_size=64".
+// "layout=paged page_size=64"; of a bf16 fold with " fold=bf16" at the end.
 std::string to_string(const Spec& spec);
 
 // Equal exactly for equal specs; fits a hash map on the launch path.
@@ -69,10 +80,12 @@ std::string_view layout_name(Layout layout) noexcept;
 std::string_view mask_name(Mask mask) noexcept;
 std::string_view score_type_name(ScoreType type) noexcept;
 std::string_view fill_name(Fill fill) noexcept;  // "none", "-inf"
+std::string_view fold_name(FoldType fold) noexcept;
 Result<Layout> parse_layout(std::string_view name);
 Result<Mask> parse_mask(std::string_view name);
 Result<ScoreType> parse_score_type(std::string_view name);
 Result<Fill> parse_fill(std::string_view name);
+Result<FoldType> parse_fold(std::string_view name);
 
 // Heads after padding with zero weight: the next power of two, at least 4.
 int padded_heads(int num_heads) noexcept;

@@ -19,11 +19,17 @@
 // with w = q_scale, E_h = min(B_h, max(0, dot_h + B_h)), gamma = n u / (1 - n u), n = num_heads + 3,
 // u = 2^-24; plus half a subnormal step for every rounding. Where the sum could leave f32's range
 // there is no bound (infinity). Rounding to the output type comes on top.
+//
+// A bf16 fold rounds further on the way of a term, by v = 2^-8 at most each time: relu(dot), the weight, the
+// product and every sum of its run, of which there are bf16_run at most, and the sum that joins two runs. These are
+// m = bf16_run + 3 roundings before those in f32, so gamma becomes (1 + gamma) / (1 - m v) - 1. A bf16 has f32's range
+// and its own, coarser subnormals: a weight is off by 2^-134 at most there, of up to 2^25 times in a dot product, and
+// so is each further rounding. Weights that round to infinity have no bound.
 #pragma once
 
 #include <algorithm>
 
-#include "generator/arch.h"
+#include "generator/spec.h"
 
 namespace mlaindex {
 
@@ -58,7 +64,11 @@ inline double relu_bound(double dot, double bound) noexcept {
 
 // Bound on |computed - exact| of one score before it is rounded to the output type.
 //   weighted_bounds  sum over heads of |q_scale| * relu_bound
-//   weighted_dots    sum over heads of |q_scale| * (relu(dot) + relu_bound)
-double score_bound(int num_heads, double weighted_bounds, double weighted_dots, double k_scale) noexcept;
+//   weighted_dots    sum over heads of |q_scale| * (relu(dot) + relu_bound); infinite where some |q_scale| is at
+//                    least least_infinite_bf16 and the fold is bf16
+double score_bound(int num_heads, FoldType fold, double weighted_bounds, double weighted_dots, double k_scale) noexcept;
+
+// The least number that rounds to infinity as a bf16.
+inline constexpr double least_infinite_bf16 = 0x1.ffp127;
 
 }  // namespace mlaindex

@@ -124,6 +124,9 @@ BlockScores fold_heads(const ScoreProblem& problem, const AccumulationModel& mod
         result.weighted_dots[lane] += std::fabs(scale) * (positive + left);
       }
     }
+    if (with_bounds && problem.fold == FoldType::bf16 && std::fabs(scale) >= least_infinite_bf16) {
+      result.weighted_dots.fill(std::numeric_limits<double>::infinity());
+    }
   }
   return result;
 }
@@ -142,7 +145,7 @@ void score_block(const ScoreProblem& problem, const AccumulationModel& model, st
     row.scores[slot] = block.sums[lane] * k_scale;
     if (!model.exact) {
       row.bounds[slot] =
-          score_bound(problem.num_heads, block.weighted_bounds[lane], block.weighted_dots[lane], k_scale);
+          score_bound(problem.num_heads, problem.fold, block.weighted_bounds[lane], block.weighted_dots[lane], k_scale);
     }
   }
 }

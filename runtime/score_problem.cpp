@@ -185,7 +185,7 @@ ProblemSize size_of(const ScoreProblem& problem) noexcept {
 Spec spec_for(const ScoreProblem& problem, Arch arch) noexcept {
   return {.arch = arch, .num_heads = problem.num_heads, .depth = problem.depth, .mask = problem.mask,
           .score_type = problem.score_type, .fill = problem.fill, .layout = problem.layout,
-          .page_size = problem.layout == Layout::paged ? problem.paged.page_size : 0};
+          .page_size = problem.layout == Layout::paged ? problem.paged.page_size : 0, .fold = problem.fold};
 }
 
 }  // namespace mlaindex

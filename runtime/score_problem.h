@@ -23,6 +23,7 @@ struct ScoreProblem {
   Mask mask = Mask::full;
   ScoreType score_type = ScoreType::f32;
   Fill fill = Fill::none;
+  FoldType fold = FoldType::f32;
   int num_heads = 0;
   int depth = 0;
   std::int64_t num_tokens = 0;

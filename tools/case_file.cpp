@@ -252,7 +252,7 @@ Status read_mask(const CaseReader& reader, ScoreProblem& problem, const Extents&
 
 }  // namespace
 
-Result<Case> to_case(Safetensors file, const std::string& name, ScoreType score_type, Fill fill) {
+Result<Case> to_case(Safetensors file, const std::string& name, ScoreType score_type, Fill fill, FoldType fold) {
   Case result{.file = std::move(file), .problem = {}, .ignored = {}};
   const CaseReader reader(result.file, name);
   Extents extents{};
@@ -265,7 +265,7 @@ Result<Case> to_case(Safetensors file, const std::string& name, ScoreType score_
     if (Status mask = read_mask(reader, problem, extents); !mask) return mask.error();
   }
   problem.num_columns = problem.row_stride = problem.num_keys;
-  const Result<bool> exact = reader.flag("exact", false);
+  const Result<bool> exact = reader.flag(fold == FoldType::bf16 ? "exact_bf16" : "exact", false);
   if (!exact) return exact.error();
   result.exact = *exact;
   if (reader.find("scores") != nullptr) {
@@ -275,6 +275,7 @@ Result<Case> to_case(Safetensors file, const std::string& name, ScoreType score_
   }
   result.problem.score_type = score_type;
   result.problem.fill = fill;
+  result.problem.fold = fold;
   if (Status valid = validate(result.problem); !valid) {
     return Error{valid.error().code, fmt::format("{}: {}", name, valid.error().message), valid.error().hint};
   }
@@ -286,10 +287,10 @@ Result<Case> to_case(Safetensors file, const std::string& name, ScoreType score_
   return result;
 }
 
-Result<Case> read_case(const std::filesystem::path& path, ScoreType score_type, Fill fill) {
+Result<Case> read_case(const std::filesystem::path& path, ScoreType score_type, Fill fill, FoldType fold) {
   Result<Safetensors> file = read_safetensors(path);
   if (!file) return std::move(file).error();
-  return to_case(*std::move(file), path.string(), score_type, fill);
+  return to_case(*std::move(file), path.string(), score_type, fill, fold);
 }
 
 std::string describe(const ScoreProblem& problem) {

@@ -15,7 +15,8 @@
 //   metadata "page_size" (default S / (D + 4), or that of k_scale_pages)
 //
 //   scores   F32 or BF16 [T, N]     what they should be (optional); paged: N = M * page
-//   metadata "exact" = "true": the data allow no rounding, every right answer has the same bits
+//   metadata "exact" = "true": the data allow no rounding, every right answer has the same bits; "exact_bf16" =
+//   "true": and so it is with a bf16 fold
 #pragma once
 
 #include <filesystem>
@@ -32,17 +33,18 @@ namespace mlaindex::tools {
 struct Case {
   Safetensors file;
   ScoreProblem problem;  // validated; all N keys are columns, rows without gaps
-  bool exact = false;
+  bool exact = false;    // under the problem's fold
   const Tensor* scores = nullptr;    // those of the file
   std::vector<std::string> ignored;  // tensors of names that a case does not have
 };
 
 // Errors: invalid_file (a tensor is missing or has another dtype or shape), unsupported_shape and
 // invalid_argument (validate(ScoreProblem)); all name `path`.
-Result<Case> read_case(const std::filesystem::path& path, ScoreType score_type, Fill fill);
+Result<Case> read_case(const std::filesystem::path& path, ScoreType score_type, Fill fill, FoldType fold = FoldType::f32);
 
 // The same for tensors in memory; `name` stands for the path in messages.
-Result<Case> to_case(Safetensors file, const std::string& name, ScoreType score_type, Fill fill);
+Result<Case> to_case(Safetensors file, const std::string& name, ScoreType score_type, Fill fill,
+                     FoldType fold = FoldType::f32);
 
 // "512 tokens, 4096 keys, 32 heads, depth 128, ragged_causal (4 requests)"
 std::string describe(const ScoreProblem& problem);

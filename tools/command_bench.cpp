@@ -28,6 +28,8 @@ Result<std::vector<BenchModel>> models_of(const BenchOptions& options) {
   if (!score_type) return score_type.error();
   const Result<Fill> fill = parse_fill(options.fill);
   if (!fill) return fill.error();
+  const Result<FoldType> fold = parse_fold(options.fold);
+  if (!fold) return fold.error();
   std::vector<std::pair<int, int>> shapes;  // heads, depth
   const auto add = [&](int num_heads, int depth) {
     const std::pair shape(num_heads, depth);
@@ -43,7 +45,7 @@ Result<std::vector<BenchModel>> models_of(const BenchOptions& options) {
   for (int num_heads : options.num_heads) add(num_heads, options.depth);
   std::vector<BenchModel> models;
   for (const auto& [num_heads, depth] : shapes) {
-    models.push_back({num_heads, depth, options.page_size, *score_type, *fill});
+    models.push_back({num_heads, depth, options.page_size, *score_type, *fill, *fold});
     for (const Layout layout : {Layout::contiguous, Layout::paged}) {
       const bool paged = layout == Layout::paged;
       const Spec spec{.num_heads = num_heads, .depth = depth, .mask = paged ? Mask::context : Mask::ragged_causal,

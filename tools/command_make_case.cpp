@@ -26,6 +26,7 @@ Status add_scores(Safetensors& file, const ScoreProblem& problem) {
 
 Result<ExitCode> run_make_case(Session& session, const MakeCaseOptions& options) {
   CaseRequest request = options.request;
+  request.exact |= request.exact_bf16;
   const bool paged = request.page_size != 0;
   const Mask default_mask = paged ? Mask::context : Mask::ragged_causal;
   const Result<Mask> mask = options.mask.empty() ? default_mask : parse_mask(options.mask);
@@ -67,6 +68,7 @@ Result<ExitCode> run_make_case(Session& session, const MakeCaseOptions& options)
   output.set("output", options.output);
   output.set("seed", request.seed);
   output.set("exact", request.exact);
+  output.set("exact_bf16", request.exact_bf16);
   output.set("num_tokens", result->problem.num_tokens);
   output.set("num_keys", result->problem.num_keys);
   output.set("num_heads", result->problem.num_heads);

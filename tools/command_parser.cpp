@@ -18,6 +18,8 @@ constexpr const char* description =
     "generates a CUDA kernel for the problem at hand, compiles it with NVRTC, keeps it in a cache,\n"
     "and runs it.";
 
+constexpr const char* fold_text = "Of the sum over heads: f32 (default) or bf16, which rounds on the way";
+
 constexpr const char* exit_codes =
     "Exit codes: 0 done; 1 a check failed; 2 wrong usage or a bad input file; 3 the machine lacks\n"
     "something, which 'mlaindex doctor' explains.";
@@ -56,6 +58,7 @@ void add_spec_options(CLI::App& command, SpecOptions& options) {
   command.add_option("--score-type", options.score_type, "f32 (default) or bf16")->type_name("TYPE");
   command.add_option("--fill", options.fill, "Slots outside the visible keys: none (left alone, default) or -inf")
       ->type_name("FILL");
+  command.add_option("--fold", options.fold, fold_text)->type_name("TYPE");
   command.add_option("--plan", options.plan, "A plan by name instead of the default one")->type_name("NAME");
   command.add_option("--tokens", options.num_tokens, "Size of the problem at hand, for choosing a plan")
       ->type_name("N");
@@ -155,6 +158,7 @@ void Grammar::add_score() {
   command.add_option("--score-type", options->score_type, "f32 (default) or bf16")->type_name("TYPE");
   command.add_option("--fill", options->fill, "Slots outside the visible keys: none (default) or -inf")
       ->type_name("FILL");
+  command.add_option("--fold", options->fold, fold_text)->type_name("TYPE");
   command.add_option("--plan", options->settings.plan, "A plan by name instead of the default one")->type_name("NAME");
   command
       .add_option("--repeat", options->settings.repeats, "Runs of each case, which must agree bit for bit (default 1)")
@@ -185,6 +189,7 @@ void Grammar::add_make_case() {
                    "With --paged: k_scale in a pool of its own, with its own table");
   command.add_option("--seed", request.seed, "The same seed gives the same file (default 1)")->type_name("N");
   command.add_flag("--exact", request.exact, "Small integers, so that right answers are bitwise equal");
+  command.add_flag("--exact-bf16", request.exact_bf16, "Smaller ones, so that they are with a bf16 fold as well");
   command.add_flag("--with-scores", options->with_scores, "Add the reference's scores");
 }
 
@@ -203,6 +208,7 @@ void Grammar::add_prewarm() {
       ->delimiter(',')->type_name("N,...");
   command.add_option("--page-size", options->page_sizes, "Keys a page, of paged keys: 16, 32, 64 (default), 128, 256")
       ->delimiter(',')->type_name("N,...");
+  command.add_option("--fold", options->fold, fold_text)->type_name("TYPE");
   command.add_option("--jobs", options->jobs, "Kernels compiled at once (default: one per core)")->type_name("N");
 }
 
@@ -229,6 +235,7 @@ void Grammar::add_bench() {
   command.add_option("--score-type", options->score_type, "f32 (default) or bf16")->type_name("TYPE");
   command.add_option("--fill", options->fill, "Slots outside the visible keys: none (default) or -inf")
       ->type_name("FILL");
+  command.add_option("--fold", options->fold, fold_text)->type_name("TYPE");
   command.add_option("--device", options->device, "auto (default: cuda:0) or cuda:N")->type_name("DEVICE");
   command.add_option("--samples", options->samples, "Of each timing (default 30)")->type_name("N");
   command.add_option("--seed", options->seed, "Of the data (default 1)")->type_name("N");

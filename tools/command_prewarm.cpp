@@ -47,6 +47,7 @@ Status add_kernels(std::vector<Wanted>& kernels, Spec shape, const std::vector<i
     shape.mask = mask;
     add_forms(kernels, shape, "");
   }
+  if (shape.fold == FoldType::bf16) return {};  // of contiguous keys only
   shape.layout = Layout::paged;
   for (int page_size : page_sizes) {
     shape.page_size = page_size;
@@ -74,12 +75,14 @@ Result<std::vector<Wanted>> kernels_of(const PrewarmOptions& options) {
   for (int num_heads : options.num_heads) {
     for (int depth : options.depths) shapes.emplace_back(num_heads, depth);
   }
+  const Result<FoldType> fold = parse_fold(options.fold);
+  if (!fold) return fold.error();
   std::vector<Wanted> kernels;
   for (const std::string& name : options.archs) {
     const Result<Arch> arch = parse_arch(name);
     if (!arch) return arch.error();
     for (const auto& [num_heads, depth] : shapes) {
-      const Spec shape{.arch = *arch, .num_heads = num_heads, .depth = depth};
+      const Spec shape{.arch = *arch, .num_heads = num_heads, .depth = depth, .fold = *fold};
       if (Status added = add_kernels(kernels, shape, options.page_sizes); !added) return added.error();
     }
   }

@@ -18,6 +18,7 @@ namespace {
 struct ParsedOptions {
   ScoreType score_type;
   Fill fill;
+  FoldType fold;
   std::optional<Arch> arch;
 };
 
@@ -28,7 +29,9 @@ Result<ParsedOptions> parse(const ScoreOptions& options) {
   if (!score_type) return score_type.error();
   const Result<Fill> fill = parse_fill(options.fill);
   if (!fill) return fill.error();
-  ParsedOptions parsed{*score_type, *fill, {}};
+  const Result<FoldType> fold = parse_fold(options.fold);
+  if (!fold) return fold.error();
+  ParsedOptions parsed{*score_type, *fill, *fold, {}};
   if (!options.arch.empty()) {
     const Result<Arch> arch = parse_arch(options.arch);
     if (!arch) return arch.error();
@@ -148,7 +151,8 @@ Result<bool> score_and_print(Session& session, Device& device, const Case& input
   Output& output = session.output();
   output.line();
   output.row("case", fmt::format("{}: {}", path, describe(input.problem)));
-  output.row("output", fmt::format("{}, fill {}", options.score_type, options.fill));
+  output.row("output", fmt::format("{}, fill {}{}", options.score_type, options.fill,
+                                   parsed.fold == FoldType::f32 ? "" : fmt::format(", fold {}", options.fold)));
   for (const std::string& tensor : input.ignored) {
     session.log().warn(fmt::format("{}: tensor '{}' is not one of a case and is ignored", path, tensor));
   }
@@ -164,7 +168,7 @@ Result<bool> score_and_print(Session& session, Device& device, const Case& input
   if (kernel) print_kernel_used(output, *kernel, scored->run.kernel.has_value());
   print_scored_case(output, input, *scored);
 
-  Json json{{"input", path}, {"problem", describe(input.problem)}};
+  Json json{{"input", path}, {"problem", describe(input.problem)}, {"fold", options.fold}};
   json.update(scored_case_json(*scored));
   if (kernel) {
     json["kernel"] = kernel_json(*kernel);
@@ -190,7 +194,7 @@ Result<std::size_t> score_all(Session& session, const ScoreOptions& options, con
   std::size_t failed = 0;
   for (std::size_t i = 0; i < options.inputs.size(); ++i) {
     const std::string& path = options.inputs[i];
-    const Result<Case> input = read_case(path, parsed.score_type, parsed.fill);
+    const Result<Case> input = read_case(path, parsed.score_type, parsed.fill, parsed.fold);
     if (!input) return input.error();
     if (!opened) {
       Result<OpenedDevice> device = open(session, options, parsed, timeline);

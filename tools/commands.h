@@ -37,6 +37,7 @@ struct ScoreOptions {
   std::string arch;    // empty: that of the device
   std::string score_type = "f32";
   std::string fill = "none";
+  std::string fold = "f32";
   ScoreSettings settings;
   std::string trace;           // file for the timeline; empty: none
   std::uint64_t schedule = 2;  // of the emulator: its seed; 2 mixes early and late completions
@@ -58,6 +59,7 @@ struct PrewarmOptions {
   std::vector<int> num_heads;
   std::vector<int> depths{128};
   std::vector<int> page_sizes{64};  // of paged keys
+  std::string fold = "f32";
   int jobs = 0;  // 0: one per core
 };
 Result<ExitCode> run_prewarm(Session& session, const PrewarmOptions& options);
@@ -71,6 +73,7 @@ struct BenchOptions {
   int page_size = 64;                // of decode
   std::string score_type = "f32";
   std::string fill = "none";
+  std::string fold = "f32";
   std::string device = "auto";       // a GPU
   std::string plot;                  // SVG file; empty: none
   int samples = 30;

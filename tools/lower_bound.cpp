@@ -14,7 +14,7 @@ struct Board {
   int num_sms;
   double gigahertz;
   int products_per_clock;  // e4m3 multiply-adds of one SM
-  int folds_per_clock;     // of one SM: 128 lanes, a maximum and a multiply-add each
+  int folds_per_clock;     // of one SM: 128 lanes, a maximum and a multiply-add each; of a bf16 fold, for two heads
   double bytes_per_second;
 };
 
@@ -36,7 +36,7 @@ LowerBound lower_bound(const Spec& spec, std::int64_t num_tokens, std::int64_t n
   return {.device = board.name,
           .num_sms = board.num_sms,
           .tensor = dots * spec.depth / board.products_per_clock / clocks_per_microsecond,
-          .fold = dots / board.folds_per_clock / clocks_per_microsecond,
+          .fold = dots / (spec.fold == FoldType::bf16 ? 2 : 1) / board.folds_per_clock / clocks_per_microsecond,
           .memory = bytes / board.bytes_per_second * 1e6};
 }
 

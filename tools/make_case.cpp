@@ -60,6 +60,16 @@ float fill_vector(std::span<std::uint8_t> codes, bool exact, Random& random) {
   return scale;
 }
 
+// Few elements of 1 or -1: with keys from -2 to 2 the absolute dot products of all heads add up to at most 256.
+void fill_sparse(std::span<std::uint8_t> codes, int num_heads, Random& random) {
+  std::fill(codes.begin(), codes.end(), std::uint8_t{0});
+  const int elements = std::max(1, std::min(static_cast<int>(codes.size()), 128 / num_heads));
+  for (int i = 0; i < elements; ++i) {
+    const auto at = static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(codes.size()) - 1));
+    codes[at] = encode_e4m3(random.between(0, 1) == 0 ? -1.0f : 1.0f);
+  }
+}
+
 void add_queries(Safetensors& contents, const CaseRequest& request, Random& random) {
   const auto tokens = static_cast<std::uint64_t>(request.num_tokens);
   const auto heads = static_cast<std::uint64_t>(request.num_heads);
@@ -67,7 +77,14 @@ void add_queries(Safetensors& contents, const CaseRequest& request, Random& rand
   const auto q = add(contents, "q", "F8_E4M3", {tokens, heads, depth}).data.as<std::uint8_t>();
   const auto q_scale = add(contents, "q_scale", "F32", {tokens, heads}).data.as<float>();
   const float model_scale = 1.0f / std::sqrt(static_cast<float>(heads * depth));
+  float power = 1.0f;
   for (std::size_t row = 0; row < q_scale.size(); ++row) {
+    if (request.exact_bf16) {
+      if (row % heads == 0) power = std::ldexp(1.0f, static_cast<int>(random.between(-2, 2)));
+      fill_sparse(q.subspan(row * depth, depth), request.num_heads, random);
+      q_scale[row] = power * static_cast<float>(random.between(-1, 1));
+      continue;
+    }
     const float scale = fill_vector(q.subspan(row * depth, depth), request.exact, random);
     q_scale[row] = request.exact ? static_cast<float>(random.between(-4, 4)) : random.normal() * model_scale * scale;
   }
@@ -144,6 +161,7 @@ float fill_key(std::span<std::uint8_t> codes, bool exact, Random& random) {
 
 Result<Safetensors> make_case(const CaseRequest& wanted) try {
   CaseRequest request = wanted;
+  request.exact |= request.exact_bf16;
   if (request.mask == Mask::context || request.mask == Mask::context_rows) {
     request.num_tokens = request.num_requests * request.next_n;
   }
@@ -151,6 +169,7 @@ Result<Safetensors> make_case(const CaseRequest& wanted) try {
   Random random(request.seed);
   Safetensors contents;
   contents.metadata["exact"] = request.exact ? "true" : "false";
+  if (request.exact_bf16) contents.metadata["exact_bf16"] = "true";
   contents.metadata["seed"] = std::to_string(request.seed);
   add_queries(contents, request, random);
   if (request.page_size > 0) {

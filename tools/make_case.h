@@ -27,6 +27,11 @@ struct CaseRequest {
   // amax / 448 per key in k_scale, and per (token, head) in q_scale together with a head weight of
   // either sign, num_heads^-0.5 and depth^-0.5.
   bool exact = false;
+
+  // Exact, and with a bf16 fold as well: every sum of weighted dot products, in any order, is an integer of at most
+  // 256 times a power of two. A (token, head) of q has few elements that are not zero, and a weight of -1, 0 or 1 times
+  // a power of two of its token.
+  bool exact_bf16 = false;
 };
 
 // Deterministic: the same request gives the same bytes on every machine. Errors: unsupported_shape,

@@ -58,9 +58,11 @@ Result<Spec> spec_of(const SpecOptions& options) {
   if (!score_type) return score_type.error();
   const Result<Fill> fill = parse_fill(options.fill);
   if (!fill) return fill.error();
+  const Result<FoldType> fold = parse_fold(options.fold);
+  if (!fold) return fold.error();
   const Spec spec{.arch = *arch, .num_heads = options.num_heads, .depth = options.depth, .mask = *mask,
                   .score_type = *score_type, .fill = *fill, .layout = *layout,
-                  .page_size = *layout == Layout::paged ? options.page_size : 0};
+                  .page_size = *layout == Layout::paged ? options.page_size : 0, .fold = *fold};
   if (Status valid = validate(spec); !valid) return valid.error();
   return spec;
 }

@@ -35,6 +35,7 @@ struct SpecOptions {
   std::string mask;    // empty: ragged_causal, of paged keys context
   std::string score_type = "f32";
   std::string fill = "none";
+  std::string fold = "f32";
   std::string plan;  // empty: the default
   std::optional<std::int64_t> num_tokens, num_keys, num_requests;
 };

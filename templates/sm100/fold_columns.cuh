@@ -3,6 +3,7 @@
 #pragma once
 #include "common/score_element.cuh"
 
+#if !FOLD_BF16
 // sum += 2 * relu(dot) * half_weight for FOLDED_COLUMNS columns, two at a time: x + |x| is branch-free,
 // exact and keeps NaN, and |x| costs nothing in machine code. Many columns to a statement, because the
 // compiler's time grows with their number; volatile, so that they stay behind the wait for the columns.
@@ -146,6 +147,7 @@ __device__ __forceinline__ void load_half_weights(u64 (&half_weight)[64], const 
     half_weight[2 * i + 1] = pairs.y;
   }
 }
+#endif
 
 // Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one.
 template <class Element>

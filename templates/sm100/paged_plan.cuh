@@ -9,6 +9,7 @@
 #define MASK_CONTEXT_ROWS 0
 #define SCORE_BF16 0
 #define FILL_NEGATIVE_INFINITY 1
+#define FOLD_BF16 0
 #define TOKENS_PER_GROUP 2
 #define DEPTH 128
 

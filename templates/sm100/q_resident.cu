@@ -18,6 +18,9 @@
 #endif
 #include "sm100/load_rows.cuh"
 #include "sm100/row_fold.cuh"
+#if FOLD_BF16
+#include "sm100/row_fold_bf16.cuh"
+#endif
 #include "sm100/tcgen05.cuh"
 
 constexpr int MATH_WARPS = 4 * COLUMN_GROUPS;
@@ -232,8 +235,13 @@ KERNEL_NAME(
       num_done += work.num_tiles;
 
       mbarrier_wait(weights_full + 8 * block.stage, block.parity);
+#if FOLD_BF16
+      u32 weight[64];
+      load_weights(weight, current.half_weights + 128 * group);
+#else
       u64 half_weight[64];
       load_half_weights(half_weight, current.half_weights + 128 * group);
+#endif
 #pragma unroll 1
       do {
         VisibleBits visible = ~VisibleBits{0};
@@ -256,6 +264,9 @@ KERNEL_NAME(
           mbarrier_wait(full + 8 * half, parity);
           tensor_memory_fence_after_barrier();
           u64 sum[ROW_SUMS] = {};
+#if FOLD_BF16
+          u32 run[ROW_SUMS] = {};
+#endif
 #pragma unroll
           for (int column = 0; column < 128; column += LOADED_COLUMNS) {
             float dot[LOADED_COLUMNS];
@@ -267,7 +278,12 @@ KERNEL_NAME(
             }
 #pragma unroll
             for (int i = 0; i < LOADED_COLUMNS; i += FOLDED_COLUMNS) {
+#if FOLD_BF16
+              fold_columns(run + i / 2 % ROW_SUMS, dot + i, weight + (column + i) / 2);
+              if ((column + i + FOLDED_COLUMNS) % RUN_COLUMNS == 0) end_runs(sum, run, column + i < RUN_COLUMNS);
+#else
               fold_columns(sum + i / 2 % ROW_SUMS, dot + i, half_weight + (column + i) / 2);
+#endif
             }
           }
           store_row(slot, half * MMA_M, args.row_stride, visible, FIRST_BIT + KEY_BITS * half, sum, k_scale[half]);

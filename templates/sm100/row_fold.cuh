@@ -66,7 +66,9 @@ constexpr int KEPT_SLOTS = TOKENS_PER_GROUP <= 4 ? TOKENS_PER_GROUP : 1;
 __device__ __forceinline__ void store_row(ScoreElement* const (&slot)[KEPT_SLOTS], int offset, long long row_stride,
                                           VisibleBits visible, int first_bit, u64 (&sum)[ROW_SUMS], float k_scale) {
 #if TOKENS_PER_GROUP <= 2
+#if !FOLD_BF16
   asm("add.rn.f32x2 %0, %0, %1;" : "+l"(sum[0]) : "l"(sum[1]));
+#endif
 #endif
 #if TOKENS_PER_GROUP > 4
   ScoreElement* next = slot[0] + offset;

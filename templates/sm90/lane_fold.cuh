@@ -40,6 +40,7 @@ __device__ __forceinline__ void stage_token_weights(float* staged, int first_tok
   }
 }
 
+#if !FOLD_BF16
 // The weights that the lane meets, in the order in which it folds. staged: of the lane's first token.
 __device__ __forceinline__ void load_lane_weights(float (&weight)[LANE_WEIGHTS], const float* staged, int quad_lane) {
 #if TOKENS_PER_BOX == 4
@@ -67,6 +68,7 @@ __device__ __forceinline__ void fold_heads(float (&sum)[2][2], const float* dot,
 #pragma unroll
   for (int i = 0; i < num_weights; i += 2) fold_four(sum, dot + 2 * i, weight[i], weight[i + 1]);
 }
+#endif
 
 // Stores the scores of a lane's token at `key` and `key + 8`, if it sees them. slot: of `key`.
 __device__ __forceinline__ void store_rows(ScoreElement* slot, const float (&sum)[2][2], const float (&k_scale)[2], int key,

@@ -18,6 +18,9 @@
 #include "common/fill_grid.cuh"
 #endif
 #include "sm90/lane_fold.cuh"
+#if FOLD_BF16
+#include "sm90/lane_fold_bf16.cuh"
+#endif
 #include "sm90/tma_boxes.cuh"
 #include "sm90/wgmma.cuh"
 
@@ -194,7 +197,11 @@ KERNEL_NAME(
     for (int i = 0; i < LANE_TOKENS; ++i) visible[i] = ranges[i * TOKENS_PER_BOX];
 #endif
     mbarrier_wait(weights_full + 8 * block.stage, block.parity);
+#if FOLD_BF16
+    u32 weight[LANE_WEIGHTS / 2];
+#else
     float weight[LANE_WEIGHTS];
+#endif
     load_lane_weights(weight, current.weights + lane_token * WEIGHT_STRIDE, quad_lane);
     const u64 q_descriptor = wgmma_descriptor(q_tiles + block.stage * Q_BYTES + warpgroup * WARPGROUP_COLUMNS * DEPTH);
     mbarrier_wait(q_full + 8 * block.stage, block.parity);
@@ -210,7 +217,11 @@ KERNEL_NAME(
       mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
       const u64 key_descriptor = wgmma_descriptor(key_ring + ring.stage * TILE_BYTES);
 #if ACCUMULATORS == 2
+#if FOLD_BF16
+      RunSums sum;
+#else
       float sum[2][2] = {};
+#endif
       float dot[2][64];
       wgmma_fence();
       wgmma_start(dot[0], key_descriptor, q_descriptor);
@@ -219,7 +230,11 @@ KERNEL_NAME(
       fold_heads<32>(sum, dot[0], weight);
       wgmma_wait<0>(dot[1]);
       if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
+#if FOLD_BF16
+      fold_heads<32>(sum, dot[1], weight + 16);
+#else
       fold_heads<32>(sum, dot[1], weight + 32);
+#endif
       store_rows(slot, sum, k_scale, key, visible[0], quad_lane);
 #else
       float dot[64];
@@ -230,8 +245,13 @@ KERNEL_NAME(
       ScoreElement* token_slot = slot;
 #pragma unroll
       for (int j = 0; j < LANE_TOKENS; ++j) {
+#if FOLD_BF16
+        RunSums sum;
+        fold_heads<TOKEN_WEIGHTS>(sum, dot + 2 * TOKEN_WEIGHTS * j, weight + TOKEN_WEIGHTS / 2 * j);
+#else
         float sum[2][2] = {};
         fold_heads<TOKEN_WEIGHTS>(sum, dot + 2 * TOKEN_WEIGHTS * j, weight + TOKEN_WEIGHTS * j);
+#endif
 #if LANE_TOKENS <= 2
         store_rows(token_slot, sum, k_scale, key, visible[j], quad_lane);
 #else

@@ -9,6 +9,7 @@
 #define MASK_CONTEXT_ROWS 0
 #define SCORE_BF16 0
 #define FILL_NEGATIVE_INFINITY 1
+#define FOLD_BF16 0
 #define HEADS_ARE_EVEN 1
 #define TOKENS_PER_BOX 4
 #define ACCUMULATORS 2

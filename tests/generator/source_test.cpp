@@ -24,6 +24,8 @@ const Golden goldens[] = {
     {{Arch::sm_90a, 12, 64, Mask::ranges, ScoreType::bf16, Fill::negative_infinity}, "q_resident"},
     {{Arch::sm_100a, 32, 128, Mask::ragged_causal, ScoreType::f32, Fill::none}, "q_resident"},
     {{Arch::sm_100a, 1, 32, Mask::ragged, ScoreType::bf16, Fill::negative_infinity}, "q_resident"},
+    {{Arch::sm_90a, 64, 128, Mask::ragged_causal, ScoreType::f32, Fill::none, Layout::contiguous, 0, FoldType::bf16}, "q_resident"},
+    {{Arch::sm_100a, 64, 128, Mask::ragged_causal, ScoreType::f32, Fill::none, Layout::contiguous, 0, FoldType::bf16}, "q_resident"},
     {{Arch::sm_100a, 8, 32, Mask::full, ScoreType::f32, Fill::negative_infinity}, "seed"},
     {{Arch::sm_90a, 64, 128, Mask::context, ScoreType::f32, Fill::none, Layout::paged, 64}, "paged_narrow"},
     {{Arch::sm_90a, 32, 64, Mask::ragged_causal, ScoreType::bf16, Fill::negative_infinity, Layout::paged, 16}, "paged"},

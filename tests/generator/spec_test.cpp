@@ -15,7 +15,9 @@ void for_each_spec(Visit visit) {
       for (int depth : {32, 64, 128})
         for (Mask mask : {Mask::full, Mask::ranges, Mask::ragged, Mask::ragged_causal})
           for (ScoreType type : {ScoreType::f32, ScoreType::bf16})
-            for (Fill fill : {Fill::none, Fill::negative_infinity}) visit(Spec{arch, heads, depth, mask, type, fill});
+            for (Fill fill : {Fill::none, Fill::negative_infinity})
+              for (FoldType fold : {FoldType::f32, FoldType::bf16})
+                visit(Spec{arch, heads, depth, mask, type, fill, Layout::contiguous, 0, fold});
   for (Arch arch : all_archs)
     for (int heads : {1, 64, max_num_heads})
       for (int depth : {32, 64, 128})
@@ -74,6 +76,18 @@ TEST_CASE("layouts, masks and page sizes that do not go together are refused") {
   }
 }
 
+TEST_CASE("a bf16 fold shows in the text of a spec, and f32 does not") {
+  Spec spec;
+  CHECK(to_string(spec).ends_with("score_type=f32 fill=none"));
+  spec.fold = FoldType::bf16;
+  CHECK(to_string(spec).ends_with("score_type=f32 fill=none fold=bf16"));
+  spec.layout = Layout::paged;
+  spec.mask = Mask::context;
+  spec.page_size = 64;
+  CHECK(validate(spec).error().text() ==
+        "fold = bf16 with paged keys (allowed: f32; a bf16 fold goes with contiguous keys)");
+}
+
 TEST_CASE("heads are padded to the next power of two, at least four") {
   const int expected[][2] = {{1, 4}, {3, 4}, {4, 4}, {5, 8}, {8, 8}, {12, 16}, {33, 64}, {64, 64}, {65, 128}, {128, 128}};
   for (const auto& [heads, padded] : expected) CHECK(padded_heads(heads) == padded);
@@ -85,8 +99,10 @@ TEST_CASE("names parse back, and an unknown one lists the allowed") {
   }
   for (ScoreType type : {ScoreType::f32, ScoreType::bf16}) CHECK(parse_score_type(score_type_name(type)).value() == type);
   for (Fill fill : {Fill::none, Fill::negative_infinity}) CHECK(parse_fill(fill_name(fill)).value() == fill);
+  for (FoldType fold : {FoldType::f32, FoldType::bf16}) CHECK(parse_fold(fold_name(fold)).value() == fold);
   for (Arch arch : all_archs) CHECK(parse_arch(arch_name(arch)).value() == arch);
   CHECK(parse_fill("zero").error().text() == "unknown fill 'zero' (allowed: none, -inf)");
+  CHECK(parse_fold("f16").error().text() == "unknown fold 'f16' (allowed: f32, bf16)");
   CHECK(parse_arch("sm_100").error().code == ErrorCode::unsupported_arch);
 }
 

@@ -24,6 +24,7 @@ constexpr int timed_runs = 25;
 struct Settings {
   std::filesystem::path folder;
   std::string only;
+  std::string fold = "f32";
   int device = 0;
   bool launch_cost = false;
   bool time = false;
@@ -49,11 +50,11 @@ Result<std::vector<std::filesystem::path>> case_files(const Settings& settings) 
 }
 
 // One line on stdout.
-bool run_and_report(Device& device, const std::filesystem::path& file, ScoreType type, Fill fill,
+bool run_and_report(Device& device, const std::filesystem::path& file, ScoreType type, Fill fill, FoldType fold,
                     const CaseSettings& settings) {
   const std::string label =
       fmt::format("{:<44} {:<4} fill={:<4}", file.stem().string(), score_type_name(type), fill_name(fill));
-  auto input = tools::read_case(file, type, fill);
+  auto input = tools::read_case(file, type, fill, fold);
   auto outcome = input ? run_case(device, std::move(*input), settings) : Result<CaseOutcome>(input.error());
   if (!outcome) {
     fmt::print("FAIL {} {}\n", label, outcome.error().text());
@@ -66,20 +67,20 @@ bool run_and_report(Device& device, const std::filesystem::path& file, ScoreType
   return outcome->passed();
 }
 
-int run_cases(Device& device, const std::vector<std::filesystem::path>& files, const CaseSettings& settings) {
+int run_cases(Device& device, const std::vector<std::filesystem::path>& files, FoldType fold, const CaseSettings& settings) {
   int runs = 0;
   int failures = 0;
   for (const auto& file : files) {
     for (const ScoreType type : {ScoreType::f32, ScoreType::bf16}) {
       for (const Fill fill : {Fill::none, Fill::negative_infinity}) {
         ++runs;
-        if (!run_and_report(device, file, type, fill, settings)) ++failures;
+        if (!run_and_report(device, file, type, fill, fold, settings)) ++failures;
         std::fflush(stdout);
       }
     }
   }
-  fmt::print("{}: {} files, {} runs of {} repeats, {} failed\n", device.name(), files.size(), runs, settings.repeats,
-             failures);
+  fmt::print("{}: {} files, fold {}, {} runs of {} repeats, {} failed\n", device.name(), files.size(), fold_name(fold), runs,
+             settings.repeats, failures);
   return failures == 0 ? 0 : 1;
 }
 
@@ -101,6 +102,11 @@ int run(const Settings& settings) {
     fmt::print(stderr, "error: {}\n", files.error().text());
     return 2;
   }
+  const auto fold = parse_fold(settings.fold);
+  if (!fold) {
+    fmt::print(stderr, "error: {}\n", fold.error().text());
+    return 2;
+  }
   const Config config = config_from_environment();
   KernelStore store(config, Log(config.log_level));
   auto device = CudaDevice::open(settings.device, store, config);
@@ -111,7 +117,7 @@ int run(const Settings& settings) {
   if (settings.launch_cost) return report_launch_cost(**device, store, files->front());
   CaseSettings of_case = settings.of_case;
   of_case.timed_runs = settings.time ? timed_runs : 0;
-  return run_cases(**device, *files, of_case);
+  return run_cases(**device, *files, *fold, of_case);
 }
 
 }  // namespace
@@ -122,6 +128,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs case files on a GPU and checks every byte of the result"};
   app.add_option("cases", settings.folder, "Folder of *.safetensors case files")->required();
   app.add_option("--only", settings.only, "Only files with this in their name");
+  app.add_option("--fold", settings.fold, "Of the sum over heads: f32 or bf16");
   app.add_option("--device", settings.device, "Number of the GPU");
   app.add_option("--plan", settings.of_case.plan, "Plan to run instead of the default");
   app.add_option("--repeats", settings.of_case.repeats, "Runs of each case that must agree in every bit");

@@ -6,6 +6,8 @@ library's own code. Needs torch and safetensors; no GPU.
 
 Data:   exact       small integers, on which every arch is exact: |sum of products| < 2^13 for any
                     part of a dot product, |score| < 2^24, k_scale a power of two
+        exact_bf16  exact also where relu, weights and sums are rounded to bf16: few elements of q are not zero,
+                    so that the weighted dot products of a score are at most 256 together
         full_range  every finite e4m3 byte alike
         normal      quantised normal values
         nan         normal, with a NaN in q, k, q_scale and k_scale
@@ -47,6 +49,17 @@ def make_data(kind, tokens, keys, heads, depth, generator):
             "q_scale": integers((tokens, heads), 3, generator),
             "k": integers((keys, depth), 7, generator).to(torch.float8_e4m3fn),
             "k_scale": torch.exp2(powers) * signs,
+        }
+    if kind == "exact_bf16":
+        elements = max(1, min(depth, 128 // heads))  # times 2 of k and all heads: 256
+        q = torch.zeros(tokens, heads, depth)
+        at = torch.randint(0, depth, (tokens, heads, elements), generator=generator)
+        q.scatter_(2, at, 2 * torch.randint(0, 2, at.shape, generator=generator).float() - 1)
+        return {
+            "q": q.to(torch.float8_e4m3fn),
+            "q_scale": integers((tokens, heads), 1, generator) * torch.exp2(integers((tokens, 1), 3, generator)),
+            "k": integers((keys, depth), 2, generator).to(torch.float8_e4m3fn),
+            "k_scale": torch.exp2(integers((keys,), 3, generator)) * (2 * torch.randint(0, 2, (keys,), generator=generator) - 1),
         }
     data = {
         "q_scale": torch.randn(tokens, heads, generator=generator),
@@ -176,6 +189,7 @@ def main():
         for mask in ("full", "ragged_causal", "ranges", "one_key", "one_token")
         for kind in ("exact", "full_range", "normal")
     ]
+    cases += [(heads, depth, mask, "exact_bf16") for heads in HEADS for depth in DEPTHS for mask in ("full", "ranges")]
     cases += [(heads, depth, "ragged", kind) for heads, depth in ((4, 64), (32, 128), (64, 128)) for kind in ("exact", "normal")]
     cases += [(heads, 128, mask, "nan") for heads in (12, 64) for mask in ("full", "ranges", "ragged_causal")]
     for heads, depth, mask, kind in cases:
@@ -183,7 +197,8 @@ def main():
         keys = 1 if mask == "one_key" else KEYS
         tensors, metadata = make_mask(mask, tokens, keys, generator)
         tensors.update(make_data(kind, tokens, keys, heads, depth, generator))
-        metadata["exact"] = "true" if kind == "exact" else "false"
+        metadata["exact"] = "true" if kind.startswith("exact") else "false"
+        metadata["exact_bf16"] = "true" if kind == "exact_bf16" else "false"
         name = f"heads{heads:03}_depth{depth:03}_{mask}_{kind}.safetensors"
         save_file({key: value.contiguous() for key, value in tensors.items()}, arguments.folder / name, metadata=metadata)
     print(f"{len(cases)} cases in {arguments.folder}")

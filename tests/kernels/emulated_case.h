@@ -18,6 +18,7 @@ inline constexpr Mask masks[] = {Mask::full, Mask::ranges, Mask::ragged, Mask::r
 struct Form {
   ScoreType score_type;
   Fill fill;
+  FoldType fold = FoldType::f32;
 };
 inline constexpr Form forms[] = {{ScoreType::f32, Fill::none},
                           {ScoreType::bf16, Fill::negative_infinity},
@@ -31,17 +32,21 @@ inline Config memory_only() {
 }
 
 // Runs one case under these settings; empty when all is well.
-inline std::string trouble(KernelStore& store, Arch arch, const std::string& plan, const tools::CaseRequest& request,
+inline std::string trouble(KernelStore& store, Arch arch, const std::string& plan, Result<tools::Safetensors> tensors,
                            Form form, const EmulatorSettings& settings) {
-  auto tensors = tools::make_case(request);
   if (!tensors) return tensors.error().text();
-  auto input = tools::to_case(std::move(*tensors), "case", form.score_type, form.fill);
+  auto input = tools::to_case(std::move(*tensors), "case", form.score_type, form.fill, form.fold);
   if (!input) return input.error().text();
   auto device = emulator_factory(settings)(store, arch);
   if (!device) return device.error().text();
   auto scored = tools::score_case(**device, *input, {.plan = plan, .check = true});
   if (!scored) return scored.error().text();
   return scored->passed() ? "" : summary(*scored->against_reference);
+}
+
+inline std::string trouble(KernelStore& store, Arch arch, const std::string& plan, const tools::CaseRequest& request,
+                           Form form, const EmulatorSettings& settings) {
+  return trouble(store, arch, plan, tools::make_case(request), form, settings);
 }
 
 // Under one schedule. threads: as EmulatorSettings.

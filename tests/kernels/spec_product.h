@@ -27,4 +27,23 @@ inline std::vector<SpecOfPlan> spec_product() {
   return items;
 }
 
+// Every head count and depth with a bf16 fold, masks and outputs in turn, for every plan that has one.
+inline std::vector<SpecOfPlan> bf16_fold_specs() {
+  constexpr Mask masks_in_turn[] = {Mask::full, Mask::ranges, Mask::ragged, Mask::ragged_causal};
+  std::vector<SpecOfPlan> items;
+  for (Arch arch : all_archs)
+    for (const std::string& plan : plan_names(arch)) {
+      unsigned turn = 0;
+      for (int heads : {1, 4, 8, 12, 16, 32, 64, 128})
+        for (int depth : {32, 64, 128}) {
+          const Spec spec{.arch = arch, .num_heads = heads, .depth = depth, .mask = masks_in_turn[turn % 4],
+                          .score_type = turn / 2 % 2 == 0 ? ScoreType::f32 : ScoreType::bf16,
+                          .fill = turn % 3 == 0 ? Fill::negative_infinity : Fill::none, .fold = FoldType::bf16};
+          ++turn;
+          if (make_plan(spec, plan)) items.push_back({spec, plan});
+        }
+    }
+  return items;
+}
+
 }  // namespace mlaindex

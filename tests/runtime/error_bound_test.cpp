@@ -4,12 +4,14 @@
 #include "runtime/error_bound.h"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "runtime/check.h"
 #include "runtime/e4m3.h"
+#include "runtime/reference.h"
 #include "runtime/score_value.h"
 #include "tests/runtime/problem_builder.h"
 
@@ -49,6 +51,8 @@ struct Fault {
   std::int64_t exchanged_keys = 0;  // the first two tiles of this many keys
 };
 
+float as_bf16(double value) { return static_cast<float>(bf16_value(bf16_bits(value))); }
+
 std::vector<std::byte> simulate(const ScoreProblem& problem, const TensorCore& core, const Fault& fault = {}) {
   std::vector<std::byte> scores(score_buffer_bytes(problem));
   const std::int64_t depth = problem.depth;
@@ -56,7 +60,8 @@ std::vector<std::byte> simulate(const ScoreProblem& problem, const TensorCore& c
     for (std::int64_t column = 0; column < problem.num_keys; ++column) {
       const std::int64_t tile = fault.exchanged_keys;
       const std::int64_t key = column < tile ? column + tile : (column < 2 * tile ? column - tile : column);
-      float sum = 0;
+      float sum = 0, run = 0;
+      int products = 0;
       for (std::int64_t head = problem.num_heads - 1; head >= 0; --head) {
         if (head == fault.lost_head) continue;
         float dot = 0;
@@ -65,10 +70,16 @@ std::vector<std::byte> simulate(const ScoreProblem& problem, const TensorCore& c
                                 &problem.q[static_cast<std::size_t>((token * problem.num_heads + head) * depth + d)],
                                 &problem.k[static_cast<std::size_t>(key * depth + d)]);
         }
-        const float weighted =
-            std::max(dot, 0.0F) * problem.q_scale[static_cast<std::size_t>(token * problem.q_scale_stride + head)];
+        const float weight = problem.q_scale[static_cast<std::size_t>(token * problem.q_scale_stride + head)];
+        if (problem.fold == FoldType::bf16) {
+          run = as_bf16(double{as_bf16(std::max(dot, 0.0F))} * as_bf16(weight) + run);
+          if (++products % bf16_run == 0) sum += std::exchange(run, 0.0F);
+          continue;
+        }
+        const float weighted = std::max(dot, 0.0F) * weight;
         sum += weighted;
       }
+      sum += run;
       const double score = sum * problem.k_scale[static_cast<std::size_t>(column)];
       store_score(scores.data(), problem.score_type, token * problem.row_stride + column,
                   score_bits(problem.score_type, static_cast<float>(score)));
@@ -124,6 +135,49 @@ TEST_CASE("the bound holds for the published model, and is within an order of it
   }
 }
 
+TEST_CASE("the bound of a bf16 fold holds for one in any order, and is within an order of it", "[error_bound]") {
+  for (const Arch arch : all_archs) {
+    for (const ProblemShape& shape : {ProblemShape{6, 150, 1, 32}, ProblemShape{6, 150, 16, 64}, ProblemShape{6, 150, 128, 128}}) {
+      for (const bool normal : {false, true}) {
+        OwnedProblem owned = random_problem(shape, 41);
+        if (normal) make_normal(owned, 42);
+        owned.problem.fold = FoldType::bf16;
+        const std::vector<std::byte> scores = simulate(owned.problem, tensor_core(arch));
+        const CheckReport report = check(owned.problem, scores, arch);
+        INFO(arch_name(arch) << ' ' << shape.num_heads << " heads: " << summary(report));
+        CHECK(report.passed());
+        CHECK(report.max_error_to_bound > 0.02);
+        owned.problem.fold = FoldType::f32;
+        if (normal) CHECK(check(owned.problem, scores, arch).mismatches > report.scores_checked / 2);
+      }
+    }
+  }
+}
+
+TEST_CASE("two exchanged key tiles are beyond the bound of a bf16 fold", "[error_bound]") {
+  OwnedProblem owned = random_problem({4, 130, 64, 128}, 31);
+  make_normal(owned, 32);
+  owned.problem.fold = FoldType::bf16;
+  const CheckReport report =
+      check(owned.problem, simulate(owned.problem, tensor_core(Arch::sm_90a), {.exchanged_keys = 64}), Arch::sm_90a);
+  CHECK(report.mismatches > 4 * 128 / 2);
+}
+
+TEST_CASE("a weight that is infinite as a bf16 leaves no bound, and a subnormal one a wide one", "[error_bound]") {
+  OwnedProblem owned = random_problem({1, 20, 4, 32}, 51);
+  owned.problem.fold = FoldType::bf16;
+  const auto bounds = [&] {
+    std::vector<double> found;
+    const auto keep = [&](const ReferenceRow& row) { found.assign(row.bounds.begin(), row.bounds.end()); };
+    REQUIRE(for_each_reference_row(owned.problem, accumulation_model(Arch::sm_100a), keep, 1).ok());
+    return found;
+  };
+  for (const double bound : bounds()) CHECK(std::isfinite(bound));
+  owned.q_scale[1] = 3.4e38F;
+  for (const double bound : bounds()) CHECK(std::isinf(bound));
+  CHECK(score_bound(1, FoldType::bf16, 0, 0x1p-130, 1) > 0x1p-134);
+}
+
 TEST_CASE("Hopper's errors are beyond Blackwell's bound", "[error_bound]") {
   OwnedProblem owned = random_problem({4, 64, 4, 128}, 5);
   make_normal(owned, 6);
@@ -154,9 +208,9 @@ TEST_CASE("two exchanged key tiles are beyond the bound", "[error_bound]") {
 }
 
 TEST_CASE("a sum that may leave f32's range has no bound", "[error_bound]") {
-  CHECK(std::isinf(score_bound(1, 0, 3e38, 2)));
-  CHECK(std::isinf(score_bound(1, 0, 4e38, 1e-30)));
-  CHECK(std::isfinite(score_bound(1, 0, 3e38, 1)));
+  CHECK(std::isinf(score_bound(1, FoldType::f32, 0, 3e38, 2)));
+  CHECK(std::isinf(score_bound(1, FoldType::f32, 0, 4e38, 1e-30)));
+  CHECK(std::isfinite(score_bound(1, FoldType::f32, 0, 3e38, 1)));
 }
 
 }  // namespace mlaindex

@@ -149,6 +149,49 @@ TEST_CASE("exact data have f32 scores without rounding") {
   CHECK(inexact == 0);
 }
 
+TEST_CASE("data exact in bf16: all weighted dot products of a score are an integer of at most 256 together") {
+  for (int heads : {1, 4, 32, 100, 128}) {
+    CaseRequest request = small_request(Mask::full);
+    request.num_heads = heads;
+    request.depth = 64;
+    request.exact_bf16 = true;
+    const Case result = made(request);
+    CHECK(result.exact);
+    const auto bf16 = to_case(*make_case(request), "case", ScoreType::f32, Fill::none, FoldType::bf16);
+    REQUIRE(bf16);
+    CHECK(bf16->exact);
+    const auto depth = static_cast<std::size_t>(64);
+    double largest = 0, dots = 0;
+    for (std::int64_t token = 0; token < result.problem.num_tokens; ++token) {
+      const auto rows = static_cast<std::size_t>(token * heads);
+      double weight = 0;  // of the token: zero or a power of two
+      for (int h = 0; h < heads; ++h) {
+        const double scale = std::fabs(result.problem.q_scale[rows + static_cast<std::size_t>(h)]);
+        if (scale > 0 && weight > 0) CHECK(scale == weight);
+        weight = std::max(weight, scale);
+      }
+      for (std::int64_t key = 0; key < result.problem.num_keys; ++key) {
+        double sum = 0;
+        for (int h = 0; h < heads; ++h) {
+          double dot = 0;
+          for (std::size_t d = 0; d < depth; ++d) {
+            dot += e4m3_value(result.problem.q[(rows + static_cast<std::size_t>(h)) * depth + d]) *
+                   e4m3_value(result.problem.k[static_cast<std::size_t>(key) * depth + d]);
+          }
+          sum += std::fabs(dot);
+          dots += std::fabs(dot);
+        }
+        largest = std::max(largest, sum);
+      }
+    }
+    CHECK(largest <= 256);
+    CHECK(dots > 0);
+  }
+  CaseRequest request = small_request(Mask::full);
+  request.exact = true;
+  CHECK_FALSE(to_case(*make_case(request), "case", ScoreType::f32, Fill::none, FoldType::bf16)->exact);
+}
+
 TEST_CASE("requests that cannot be met are refused") {
   const auto refused = [](auto change, const char* message) {
     CaseRequest request = small_request(Mask::ragged_causal);

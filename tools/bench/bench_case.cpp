@@ -128,7 +128,7 @@ Result<Case> make_bench_case(const BenchShape& shape, const BenchModel& model, s
   add_queries(file, shape.requests * shape.tokens, model, codes, random);
   if (shape.family == BenchFamily::prefill) add_contiguous_keys(file, shape, model, codes, random);
   else add_paged_keys(file, shape, model, codes, random);
-  return to_case(std::move(file), to_string(shape), model.score_type, model.fill);
+  return to_case(std::move(file), to_string(shape), model.score_type, model.fill, model.fold);
 } catch (const std::bad_alloc&) {
   return Error{ErrorCode::out_of_memory, fmt::format("no host memory for the data of {}", to_string(shape)),
                "ask for a smaller shape"};
@@ -147,7 +147,7 @@ Result<Case> make_check_case(const BenchShape& shape, const BenchModel& model, s
   }
   Result<Safetensors> file = make_case(request);
   if (!file) return file.error();
-  return to_case(*std::move(file), "the checked case", model.score_type, model.fill);
+  return to_case(*std::move(file), "the checked case", model.score_type, model.fill, model.fold);
 }
 
 BenchWork work_of(const ScoreProblem& problem) noexcept {

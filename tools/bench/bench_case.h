@@ -17,6 +17,7 @@ struct BenchModel {
   int page_size = 64;  // of decode
   ScoreType score_type = ScoreType::f32;
   Fill fill = Fill::none;
+  FoldType fold = FoldType::f32;
 };
 
 Mask bench_mask(BenchFamily family) noexcept;

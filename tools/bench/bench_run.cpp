@@ -24,7 +24,8 @@ Spec spec_of(const BenchShape& shape, const BenchModel& model, Arch arch) {
           .score_type = model.score_type,
           .fill = model.fill,
           .layout = paged ? Layout::paged : Layout::contiguous,
-          .page_size = paged ? model.page_size : 0};
+          .page_size = paged ? model.page_size : 0,
+          .fold = model.fold};
 }
 
 }  // namespace

@@ -51,8 +51,9 @@ std::string curve_label(const BenchShape& shape) {
 }
 
 std::string panel_title(const BenchResult& result, const std::string& device) {
-  return fmt::format("{}, {} heads, depth {}, {} scores, {}", bench_family_name(result.shape.family),
-                     result.model.num_heads, result.model.depth, score_type_name(result.model.score_type), device);
+  return fmt::format("{}, {} heads, depth {}, {} scores{}, {}", bench_family_name(result.shape.family),
+                     result.model.num_heads, result.model.depth, score_type_name(result.model.score_type),
+                     result.model.fold == FoldType::f32 ? "" : fmt::format(", {} fold", fold_name(result.model.fold)), device);
 }
 
 }  // namespace
@@ -104,6 +105,7 @@ Json result_json(const BenchResult& result, const Roofs& roofs) {
           {"page_size", shape.family == BenchFamily::decode ? result.model.page_size : 0},
           {"score_type", score_type_name(result.model.score_type)},
           {"fill", fill_name(result.model.fill)},
+          {"fold", fold_name(result.model.fold)},
           {"kernel", result.kernel},
           {"plan", result.plan},
           {"scores", result.work.scores},
