@@ -152,17 +152,19 @@ struct NamedPlan {
   Layout layout;
   const char* name;
   int max_heads;
+  bool routable;  // else it is kept to compare others with, and made only when named
   Plan (*make)(const Spec&);
   bool folds_bf16 = false;
 };
 
 constexpr NamedPlan named_plans[] = {
-    {Arch::sm_90a, Layout::contiguous, "q_resident", max_num_heads, sm90_q_resident, true},
-    {Arch::sm_90a, Layout::paged, "paged", max_num_heads, sm90_paged},
-    {Arch::sm_90a, Layout::paged, "paged_narrow", 64, sm90_paged_narrow},
-    {Arch::sm_100a, Layout::contiguous, "q_resident", max_num_heads, sm100_q_resident, true},
-    {Arch::sm_100a, Layout::contiguous, "seed", max_num_heads, sm100_seed},
-    {Arch::sm_100a, Layout::paged, "paged", max_num_heads, sm100_paged}};
+    {Arch::sm_90a, Layout::contiguous, "q_resident", max_num_heads, true, sm90_q_resident, true},
+    {Arch::sm_90a, Layout::paged, "paged", max_num_heads, true, sm90_paged},
+    {Arch::sm_90a, Layout::paged, "paged_narrow", 64, true, sm90_paged_narrow},
+    {Arch::sm_90a, Layout::paged, "paged_deep", max_num_heads, true, sm90_paged_deep},
+    {Arch::sm_100a, Layout::contiguous, "q_resident", max_num_heads, true, sm100_q_resident, true},
+    {Arch::sm_100a, Layout::contiguous, "seed", max_num_heads, false, sm100_seed},
+    {Arch::sm_100a, Layout::paged, "paged", max_num_heads, true, sm100_paged}};
 
 }  // namespace
 
@@ -199,6 +201,23 @@ std::vector<std::string> plan_names(Arch arch, Layout layout) {
   std::vector<std::string> names;
   for (const NamedPlan& plan : named_plans) {
     if (plan.arch == arch && plan.layout == layout) names.push_back(plan.name);
+  }
+  return names;
+}
+
+std::vector<std::string_view> routable_plans(Arch arch, Layout layout) {
+  std::vector<std::string_view> names;
+  for (const NamedPlan& plan : named_plans) {
+    if (plan.arch == arch && plan.layout == layout && plan.routable) names.push_back(plan.name);
+  }
+  return names;
+}
+
+std::vector<std::string_view> routable_plans(const Spec& spec) {
+  std::vector<std::string_view> names;
+  for (const NamedPlan& plan : named_plans) {
+    if (plan.arch != spec.arch || plan.layout != spec.layout || !plan.routable) continue;
+    if (spec.num_heads <= plan.max_heads && (spec.fold == FoldType::f32 || plan.folds_bf16)) names.push_back(plan.name);
   }
   return names;
 }

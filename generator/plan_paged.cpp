@@ -84,4 +84,13 @@ Plan sm90_paged_narrow(const Spec& spec) {
   return plan;
 }
 
+Plan sm90_paged_deep(const Spec& spec) {
+  Plan plan = paged(spec, {128, 2, 4, 16});
+  plan.name = "paged_deep";
+  plan.why =
+      "256 columns hold the tokens of a short speculative step; half the Q of 'paged' leaves room for twice its "
+      "ring";
+  return plan;
+}
+
 }  // namespace mlaindex

@@ -25,6 +25,7 @@ void append_k_scale(Plan& plan, const Spec& spec);
 // For valid specs of paged keys: generator/plan_paged.cpp, generator/plan_paged_sm100.cpp.
 Plan sm90_paged(const Spec& spec);
 Plan sm90_paged_narrow(const Spec& spec);
+Plan sm90_paged_deep(const Spec& spec);
 Plan sm100_paged(const Spec& spec);
 
 }  // namespace mlaindex

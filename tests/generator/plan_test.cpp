@@ -119,9 +119,32 @@ TEST_CASE("an unknown plan is refused with the names there are") {
   paged.page_size = 64;
   paged.mask = Mask::context;
   CHECK(make_plan(paged, "q_resident").error().text() ==
-        "no plan 'q_resident' for sm_90a and paged keys (allowed: paged, paged_narrow)");
+        "no plan 'q_resident' for sm_90a and paged keys (allowed: paged, paged_narrow, paged_deep)");
   CHECK(make_plan(paged, "paged_narrow").error().text() ==
-        "plan 'paged_narrow' with num_heads = 128 (allowed: up to 64; plans: paged, paged_narrow)");
+        "plan 'paged_narrow' with num_heads = 128 (allowed: up to 64; plans: paged, paged_narrow, paged_deep)");
+}
+
+TEST_CASE("plans that a route may choose: the default one first, no yardstick, none that refuses the spec") {
+  using Names = std::vector<std::string_view>;
+  CHECK(routable_plans(Arch::sm_100a, Layout::contiguous) == Names{"q_resident"});
+  for (Arch arch : all_archs) {
+    for (Layout layout : {Layout::contiguous, Layout::paged}) {
+      const Names routable = routable_plans(arch, layout);
+      CHECK(routable.at(0) == plan_names(arch, layout).at(0));
+      for (int heads : {1, 64, 65, 128}) {
+        for (FoldType fold : {FoldType::f32, FoldType::bf16}) {
+          Spec spec = spec_of(arch, heads, 128);
+          spec.layout = layout;
+          spec.fold = fold;
+          if (layout == Layout::paged) spec.mask = Mask::context, spec.page_size = 64;
+          Names accepted;
+          for (std::string_view name : routable)
+            if (make_plan(spec, name)) accepted.push_back(name);
+          CHECK(routable_plans(spec) == accepted);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("an illegal plan is refused with the limit it breaks") {

@@ -76,7 +76,7 @@ TEST_CASE("paged keys: every head count and page size of every plan, masks and o
       }
     }
   }
-  CHECK(runs.size() == 115);
+  CHECK(runs.size() == 155);
   check_all(std::move(runs));
 }
 
