@@ -159,12 +159,12 @@ struct NamedPlan {
 
 constexpr NamedPlan named_plans[] = {
     {Arch::sm_90a, Layout::contiguous, "q_resident", max_num_heads, true, sm90_q_resident, true},
-    {Arch::sm_90a, Layout::paged, "paged", max_num_heads, true, sm90_paged},
-    {Arch::sm_90a, Layout::paged, "paged_narrow", 64, true, sm90_paged_narrow},
-    {Arch::sm_90a, Layout::paged, "paged_deep", max_num_heads, true, sm90_paged_deep},
+    {Arch::sm_90a, Layout::paged, "paged", max_num_heads, true, sm90_paged, true},
+    {Arch::sm_90a, Layout::paged, "paged_narrow", 64, true, sm90_paged_narrow, true},
+    {Arch::sm_90a, Layout::paged, "paged_deep", max_num_heads, true, sm90_paged_deep, true},
     {Arch::sm_100a, Layout::contiguous, "q_resident", max_num_heads, true, sm100_q_resident, true},
     {Arch::sm_100a, Layout::contiguous, "seed", max_num_heads, false, sm100_seed},
-    {Arch::sm_100a, Layout::paged, "paged", max_num_heads, true, sm100_paged}};
+    {Arch::sm_100a, Layout::paged, "paged", max_num_heads, true, sm100_paged, true}};
 
 }  // namespace
 

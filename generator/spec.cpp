@@ -78,9 +78,6 @@ Status validate(const Spec& spec) {
     return Error{ErrorCode::unsupported_shape, fmt::format("depth = {}", spec.depth),
                  "allowed: 32, 64, 128"};
   }
-  if (spec.fold == FoldType::bf16 && spec.layout == Layout::paged) {
-    return Error{ErrorCode::unsupported_shape, "fold = bf16 with paged keys", "allowed: f32; a bf16 fold goes with contiguous keys"};
-  }
   return check_layout(spec);
 }
 

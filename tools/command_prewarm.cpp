@@ -47,7 +47,6 @@ Status add_kernels(std::vector<Wanted>& kernels, Spec shape, const std::vector<i
     shape.mask = mask;
     add_forms(kernels, shape, "");
   }
-  if (shape.fold == FoldType::bf16) return {};  // of contiguous keys only
   shape.layout = Layout::paged;
   for (int page_size : page_sizes) {
     shape.page_size = page_size;

@@ -44,6 +44,26 @@ __device__ __forceinline__ u32 visible_bits(const Work& work, int first_token, i
 // The slots of a key: of every token where they are few, else of the first one.
 constexpr int KEPT_SLOTS = TOKENS_PER_GROUP <= 4 ? TOKENS_PER_GROUP : 1;
 
+#if FOLD_BF16
+// The head sum of a token: runs of at most BF16_RUN products in bf16, a half for each of two columns, and in f32 what was
+// summed before them. (-0 is what an addition leaves out.)
+struct RunSums {
+  u32 run[TOKEN_SUMS] = {};
+  float before = -0.0f;
+};
+
+__device__ __forceinline__ float total(const RunSums& sum) {
+  const u32 run = TOKEN_SUMS == 1 ? sum.run[0] : add_bf16(sum.run[0], sum.run[TOKEN_SUMS - 1]);
+  return sum.before + (first_of_bf16(run) + second_of_bf16(run));
+}
+
+// Folds FOLDED_COLUMNS columns, which are those of the token from head on.
+__device__ __forceinline__ void fold_run(RunSums& sum, int head, const float* dot, const u32* weight) {
+  fold_columns(sum.run + head / 2 % TOKEN_SUMS, dot, weight);
+  const int folded = head + FOLDED_COLUMNS;
+  if (folded < PADDED_HEADS && folded % (2 * TOKEN_SUMS * BF16_RUN) == 0) sum = {{}, total(sum)};
+}
+#else
 __device__ __forceinline__ float total(u64 (&sum)[TOKEN_SUMS]) {
   float even, odd;
 #if TOKENS_PER_GROUP <= 8
@@ -52,6 +72,7 @@ __device__ __forceinline__ float total(u64 (&sum)[TOKEN_SUMS]) {
   asm("mov.b64 {%0, %1}, %2;" : "=f"(even), "=f"(odd) : "l"(sum[0]));
   return even + odd;
 }
+#endif
 
 __device__ __forceinline__ float load_shared(u32 address) {
   float value;
@@ -61,10 +82,19 @@ __device__ __forceinline__ float load_shared(u32 address) {
 
 // Loads the thread's row of a group, folds it and stores the scores of the tokens whose bits are set. The row comes in
 // loads up to `last`; behind that the warp arrives at `released`.
+#if FOLD_BF16
+__device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 released, const u32 (&weight)[64], u32 visible,
+                                         float k_scale, ScoreElement* const (&slot)[KEPT_SLOTS], long long row_stride) {
+#else
 __device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 released, const u64 (&half_weight)[64], u32 visible,
                                          float k_scale, ScoreElement* const (&slot)[KEPT_SLOTS], long long row_stride) {
+#endif
 #if TOKENS_PER_GROUP == 1
+#if FOLD_BF16
+  RunSums sum;
+#else
   u64 sum[TOKEN_SUMS] = {};
+#endif
 #elif TOKENS_PER_GROUP > 4
   ScoreElement* next = slot[0];
 #endif
@@ -76,19 +106,33 @@ __device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 releas
     wait_for_columns();
     tensor_memory_fence_before_barrier();
     if (lane == (load == last ? 0 : -1)) mbarrier_arrive(released);  // lane 0 of the last load: one comparison
+#if FOLD_BF16
+    const u32* const weights = weight + load * LOADED_COLUMNS / 2;
+#else
     const u64* const weights = half_weight + load * LOADED_COLUMNS / 2;
+#endif
 #if TOKENS_PER_GROUP == 1
 #pragma unroll
+#if FOLD_BF16
+    for (int i = 0; i < LOADED_COLUMNS; i += FOLDED_COLUMNS) fold_run(sum, load * LOADED_COLUMNS + i, dot + i, weights + i / 2);
+#else
     for (int i = 0; i < LOADED_COLUMNS; i += FOLDED_COLUMNS) fold_columns(sum, dot + i, weights + i / 2);
+#endif
 #else
 #pragma unroll
     for (int first = 0; first < LOADED_COLUMNS; first += PADDED_HEADS) {
       const int token = (load * LOADED_COLUMNS + first) / PADDED_HEADS;
+#if FOLD_BF16
+      RunSums sum;
+#pragma unroll
+      for (int i = 0; i < PADDED_HEADS; i += FOLDED_COLUMNS) fold_run(sum, i, dot + first + i, weights + (first + i) / 2);
+#else
       u64 sum[TOKEN_SUMS] = {};
 #pragma unroll
       for (int i = first; i < first + PADDED_HEADS; i += FOLDED_COLUMNS) {
         fold_columns(sum + i / 2 % TOKEN_SUMS, dot + i, weights + i / 2);
       }
+#endif
 #if TOKENS_PER_GROUP <= 4
       store_if(visible & 1u << (FIRST_BIT + token), slot[token], total(sum) * k_scale);
 #else

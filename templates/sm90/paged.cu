@@ -18,6 +18,9 @@
 #include "common/fill_grid.cuh"
 #endif
 #include "sm90/quad_fold.cuh"
+#if FOLD_BF16
+#include "sm90/quad_fold_bf16.cuh"
+#endif
 #include "sm90/wgmma.cuh"
 #if MMA_N == 64
 #include "sm90/wgmma_narrow.cuh"
@@ -227,7 +230,11 @@ KERNEL_NAME(
     const int first_token = group * TOKENS_PER_GROUP;  // of the group, in the block
     mbarrier_wait(weights_full + 8 * block.stage, block.parity);
     const bool idle = first_token >= work.num_tokens;  // of three groups the fourth warpgroup has none
+#if FOLD_BF16
+    u32 weights[MMA_N / 8];
+#else
     float2 weights[MMA_N / 8];
+#endif
     if (!idle) load_weights(weights, current.weights + first_token * WEIGHT_STRIDE + 2 * quad_lane);
     const u64 q_descriptor = wgmma_descriptor(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES);
     mbarrier_wait(q_full + 8 * block.stage, block.parity);

@@ -10,6 +10,7 @@
 
 constexpr int WEIGHT_STRIDE = PADDED_HEADS + 8;  // floats between staged tokens: keeps them in different banks
 
+#if !FOLD_BF16
 // The weights of all columns of a lane. staged: of head 2q of the first token.
 __device__ __forceinline__ void load_weights(float2 (&weights)[MMA_N / 8], const float* staged) {
 #pragma unroll
@@ -26,6 +27,7 @@ __device__ __forceinline__ void fold_token(float (&part)[2], const float* dot, c
   part[0] = sum[0][0] + sum[0][1];
   part[1] = sum[1][0] + sum[1][1];
 }
+#endif
 
 // The quad's sum for key r (lanes 0 and 1) or r+8 (lanes 2 and 3), before the last exchange.
 __device__ __forceinline__ float half_sum(const float (&part)[2], int row) {

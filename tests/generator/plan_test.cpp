@@ -147,6 +147,15 @@ TEST_CASE("plans that a route may choose: the default one first, no yardstick, n
   }
 }
 
+TEST_CASE("a plan without a bf16 fold refuses one by name") {
+  const Spec spec{.arch = Arch::sm_100a, .fold = FoldType::bf16};
+  CHECK(make_plan(spec, "q_resident"));
+  const Error refused = make_plan(spec, "seed").error();
+  CHECK(refused.code == ErrorCode::unsupported_shape);
+  CHECK(refused.text() == "plan 'seed' of sm_100a with fold = bf16 (its fold is f32; plans: q_resident, seed)");
+  CHECK(kernel_name(spec, make_plan(spec, "q_resident").value()) == "mlaindex_score_sm_100a_q_resident_h64_d128_ragged_causal_f32_bf16_fold");
+}
+
 TEST_CASE("an illegal plan is refused with the limit it breaks") {
   struct Broken {
     const char* limit;

@@ -48,6 +48,21 @@ TEST_CASE("sm_90a kernels are made of wgmma, TMA and mbarriers") {
   }
 }
 
+TEST_CASE("a bf16 fold takes one conversion and one multiply-add for two columns") {
+  Spec spec;
+  spec.fold = FoldType::bf16;
+  const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler(config_from_environment());
+  for (Arch arch : all_archs) {
+    spec.arch = arch;
+    const Result<ptx::Artifact> kernel = compiled(*compiler, spec, make_plan(spec, "q_resident").value());
+    if (!kernel) FAIL(kernel.error().text());
+    const int pairs = arch == Arch::sm_90a ? 64 : 128;  // a token at two keys; 128 columns of both halves of a tile
+    CHECK(count(kernel->ptx, "cvt.rn.relu.bf16x2.f32") == pairs);
+    CHECK(count(kernel->ptx, "fma.rn.bf16x2") == pairs);
+    CHECK(count(kernel->ptx, "max.NaN.f32") + count(kernel->ptx, "abs.f32") == 0);
+  }
+}
+
 TEST_CASE("the same spec compiles to the same bytes") {
   CHECK(ptx_of(Arch::sm_90a, "q_resident") == ptx_of(Arch::sm_90a, "q_resident"));
 }

@@ -46,4 +46,23 @@ inline std::vector<SpecOfPlan> bf16_fold_specs() {
   return items;
 }
 
+// The same of paged keys, depths and page sizes in turn as well.
+inline std::vector<SpecOfPlan> paged_bf16_fold_specs() {
+  constexpr Mask masks_in_turn[] = {Mask::context, Mask::context_rows, Mask::ragged, Mask::ragged_causal};
+  std::vector<SpecOfPlan> items;
+  for (Arch arch : all_archs)
+    for (const std::string& plan : plan_names(arch, Layout::paged)) {
+      unsigned turn = 0;
+      for (int heads : {1, 4, 8, 12, 16, 32, 64, 128}) {
+        const Spec spec{.arch = arch, .num_heads = heads, .depth = 32 << turn % 3, .mask = masks_in_turn[turn % 4],
+                        .score_type = turn / 2 % 2 == 0 ? ScoreType::f32 : ScoreType::bf16,
+                        .fill = turn % 3 == 0 ? Fill::negative_infinity : Fill::none, .layout = Layout::paged,
+                        .page_size = 16 << turn % 5, .fold = FoldType::bf16};
+        ++turn;
+        if (make_plan(spec, plan)) items.push_back({spec, plan});
+      }
+    }
+  return items;
+}
+
 }  // namespace mlaindex
