@@ -5,9 +5,10 @@
     nvdisasm -c kernel.cubin | python3 bench/issue_slots.py
 
 nvdisasm comes with the CUDA toolkit. The hot loop is the one that spends the largest part on the packed
-multiply-adds of the head sum (FFMA2, two elements each). Counted is the shortest way through it of those with
-the most of them, NOPs and predicated instructions included: what a warp issues for a tile whose keys are all
-visible, when no barrier makes it wait. A plan that branches around its stores is counted without them.
+multiply-adds of the head sum (FFMA2, two elements each) or, of a bf16 fold, on relu (F2FP.RELU, two as well).
+Counted is the shortest way through it of those with the most of them, NOPs and predicated instructions included:
+what a warp issues for a tile whose keys are all visible, when no barrier makes it wait. A plan that branches around
+its stores is counted without them.
 """
 
 import collections
@@ -17,6 +18,7 @@ import sys
 LABEL = re.compile(r"^(\.L\S*):$")
 INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;")
 BRANCH = re.compile(r"\bBRA\b.*`\((\.L\w+)\)")
+FOLDS = ("FFMA2", "F2FP.RELU")
 LEAVES = re.compile(r"^(BRA|EXIT|RET|BRX|JMP)\b(?!\.U !?UP)")  # without a predicate: what follows is not reached
 
 
@@ -35,6 +37,11 @@ def opcode(instruction):
     return re.sub(r"^@!?U?P\w+\s+", "", instruction).split()[0]
 
 
+def name(instruction):
+    code = opcode(instruction)
+    return "F2FP.RELU" if code.startswith("F2FP.RELU") else code.split(".")[0]
+
+
 def successors(instructions, labels, index):
     target = BRANCH.search(instructions[index])
     if target and target[1] in labels:
@@ -50,7 +57,7 @@ def way_through(instructions, labels, first, last):
         if index not in best:
             continue
         folds, steps, _ = best[index]
-        reached = (folds - opcode(instructions[index]).startswith("FFMA2"), steps + 1, index)
+        reached = (folds - (name(instructions[index]) in FOLDS), steps + 1, index)
         for following in successors(instructions, labels, index):
             if index < following <= last and (following not in best or reached[:2] < best[following][:2]):
                 best[following] = reached
@@ -62,7 +69,7 @@ def way_through(instructions, labels, first, last):
 
 
 def elements(counts):
-    return 2 * counts["FFMA2"]
+    return 2 * sum(counts[fold] for fold in FOLDS)
 
 
 def hot_loop(instructions, labels):
@@ -74,7 +81,7 @@ def hot_loop(instructions, labels):
         if first is None or first > last:
             continue
         way = way_through(instructions, labels, first, last)
-        counts = collections.Counter(opcode(instructions[i]).split(".")[0] for i in way)
+        counts = collections.Counter(name(instructions[i]) for i in way)
         share = elements(counts) / max(1, counts.total())
         if elements(counts) >= 32 and share > elements(best) / max(1, best.total()):
             best = counts
@@ -85,7 +92,7 @@ def main():
     source = open(sys.argv[1]) if len(sys.argv) > 1 else sys.stdin
     counts = hot_loop(*read(source))
     if not counts:
-        sys.exit("no loop with FFMA2: is this what 'nvdisasm -c' prints of a q_resident kernel for sm_100a?")
+        sys.exit("no loop that folds: is this what 'nvdisasm -c' prints of a q_resident kernel for sm_100a?")
     total = counts.total()
     print(f"{total} instructions for {elements(counts)} elements: {total / elements(counts):.3f} issue slots an element")
     print(", ".join(f"{count} {name}" for name, count in counts.most_common()))

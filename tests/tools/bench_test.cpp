@@ -229,7 +229,7 @@ TEST_CASE("bench with wrong options ends with 2", "[bench]") {
       {{"--prefill", "12"}, "TOKENSxKEYS"},              {{"--decode", "1x2"}, "REQUESTSxNEXT_NxCONTEXT"},
       {{"--page-size", "48"}, "page_size = 48"},         {{"--samples", "2"}, "--samples 2"},
       {{"--device", "tpu"}, "unknown device 'tpu'"},     {{"--fill", "0"}, "unknown fill '0'"},
-      {{"--score-type", "f16"}, "unknown score type"}};
+      {{"--score-type", "f16"}, "unknown score type"},   {{"--fold", "f16"}, "unknown fold 'f16'"}};
   for (const auto& [words, message] : wrong) {
     std::vector<std::string> all{"bench"};
     all.insert(all.end(), words.begin(), words.end());

@@ -49,6 +49,8 @@ TEST_CASE("wrong usage ends with 2, says what is wrong and where to look") {
       {{"emit", "--arch", "sm_90a", "--mask", "diagonal"}, "unknown mask 'diagonal'"},
       {{"emit", "--arch", "sm_90a", "--score-type", "f16"}, "unknown score type 'f16'"},
       {{"emit", "--arch", "sm_90a", "--fill", "0"}, "unknown fill '0'"},
+      {{"emit", "--arch", "sm_90a", "--fold", "f16"}, "unknown fold 'f16'"},
+      {{"emit", "--arch", "sm_100a", "--fold", "bf16", "--plan", "seed"}, "plan 'seed' of sm_100a with fold = bf16"},
       {{"emit", "--arch", "sm_90a", "--plan", "best"}, "best"},
       {{"emit", "--arch", "sm_90a", "--op", "topk"}, "unknown op 'topk'"},
       {{"emit", "--arch", "sm_90a", "--layout", "paged", "--page-size", "48"}, "allowed: 16, 32, 64, 128, 256"},
@@ -69,6 +71,7 @@ TEST_CASE("wrong usage ends with 2, says what is wrong and where to look") {
       {{"score", run.file("absent")}, "no such file"},
       {{"score", in, "--device", "tpu"}, "tpu"},
       {{"score", in, "--device", "cpu", "--repeat", "0"}, "--repeat 0"},
+      {{"score", in, "--device", "cpu", "--fold", "half"}, "unknown fold 'half'"},
       {{"score", in, "--device", "cpu", "-o", in}, "is an input"},
       {{"score", in, in, "--device", "cpu", "-o", in}, "not a folder"},
       {{"score", in, in, "--device", "cpu", "-o", run.file("out")}, "two inputs would both go to"},
@@ -76,6 +79,7 @@ TEST_CASE("wrong usage ends with 2, says what is wrong and where to look") {
       {{"prewarm"}, "nothing to prewarm"},
       {{"prewarm", "--preset", "gpt-2"}, "unknown preset 'gpt-2'"},
       {{"prewarm", "--heads", "129"}, "num_heads = 129"},
+      {{"prewarm", "--heads", "4", "--fold", "f16"}, "unknown fold 'f16'"},
       {{"prewarm", "--heads", "4", "--jobs", "-1"}, "--jobs -1"},
       {{"cache"}, "--help"},
   };
@@ -165,6 +169,21 @@ TEST_CASE("score on the CPU writes scores that check, in both types and fills") 
       }
     }
   }
+}
+
+TEST_CASE("a bf16 fold is scored and checked where it is asked for, and named") {
+  if (!has_nvrtc()) return;
+  const Shell run;
+  for (const bool bf16 : {true, false}) {
+    REQUIRE(run({"make-case", run.file("in"), "--tokens", "9", "--keys", "33", "--heads", "16", "--mask", "full",
+                 bf16 ? "--exact-bf16" : "--exact", "--with-scores"}).exit_code == 0);
+    const Finished finished = run({"score", run.file("in"), "--device", "emulator", "--arch", "sm_90a", "--check", "--fold", "bf16"});
+    INFO(finished.out + finished.err);
+    CHECK(finished.exit_code == 0);
+    CHECK_THAT(finished.out, Contains("f32, fill none, fold bf16") && Contains("_bf16_fold"));
+    CHECK_THAT(finished.out, Contains(bf16 ? "PASS: the reference's very bits" : "PASS: every score is within its bound"));
+  }
+  CHECK(parsed(run({"score", run.file("in"), "--device", "cpu", "--fold", "bf16", "--json"}))["cases"][0]["fold"] == "bf16");
 }
 
 TEST_CASE("scores in the file that are wrong fail the check with 1") {
