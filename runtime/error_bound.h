@@ -23,8 +23,8 @@
 // A bf16 fold rounds further on the way of a term, by v = 2^-8 at most each time: relu(dot), the weight, the
 // product and every sum of its run, of which there are bf16_run at most, and the sum that joins two runs. These are
 // m = bf16_run + 3 roundings before those in f32, so gamma becomes (1 + gamma) / (1 - m v) - 1. A bf16 has f32's range
-// and its own, coarser subnormals: a weight is off by 2^-134 at most there, of up to 2^25 times in a dot product, and
-// so is each further rounding. Weights that round to infinity have no bound.
+// with coarser subnormals: there a weight is off by 2^-134 at most, times a dot product below 2^25, and a sum by
+// 2^-134. With a weight that rounds to infinity there is no bound.
 #pragma once
 
 #include <algorithm>
