@@ -2,11 +2,12 @@
 """Prefill on one Hopper GPU, side by side with DeepGEMM's fp8_mqa_logits: same process, same inputs,
 rounds alternating, warm L2, causal, depth 128, f32 scores, no clean pass.
 
-    prefill_vs_deepgemm.py [--mlaindex PATH] [--shapes S,K,H ...] [--rounds 5] [--samples 9] [--fill] [--fold bf16]
+    prefill_vs_deepgemm.py [--mlaindex PATH] [--shapes S,K,H[,B] ...] [--rounds 5] [--samples 9] [--fill] [--fold bf16]
 
-A sample is ten launches in a row between two CUDA events, so that the host's cost of a launch hides
-behind the kernels; a round is the median of its samples, a figure the median of its rounds. The last
-line is the geometric mean of the ratios. DeepGEMM has kernels for 32 and 64 heads: below, q and
+S tokens in all against K keys in all, H heads, of B requests (1) whose lengths are in the ratio 1 : 2 : ... : B.
+A sample is the replay of a CUDA graph of ten launches between two events, so that no launch waits for the host; a
+round is the median of its samples, a figure the median of its rounds. The last line is the geometric mean of the
+ratios. DeepGEMM has kernels for 32 and 64 heads: below, q and
 weights are padded to 32 for it, before the clock starts. --fill times our kernel with -inf in the
 hidden slots as well. --fold bf16 takes our kernels whose head sum rounds to bf16.
 
@@ -20,17 +21,25 @@ import struct
 
 import torch
 
-from gpu import Kernel, aligned, alternating_medians, microseconds, peer, tensor_map
+from gpu import Kernel, aligned, alternating_medians, as_graph, microseconds, peer, tensor_map
 
 SHAPES = [
     "1024,8192,32", "1024,8192,64", "2048,8192,64", "2048,65536,64", "2048,65536,32", "8192,8192,64", "8192,65536,64",
     "8192,65536,32", "4096,131072,64", "2048,8192,16", "2048,8192,8"
 ]
 DEPTH = 128
+LAUNCHES = 10  # in a graph
 
 
-def ours(mlaindex, tokens, keys, heads, q, q_scale, k, k_scale, fold, fill="none"):
+def offsets_of(total, requests):
+    """[requests + 1]: where requests begin whose lengths are in the ratio 1 : 2 : ... : requests."""
+    parts = requests * (requests + 1) // 2
+    return [total * (i * (i + 1) // 2) // parts for i in range(requests + 1)]
+
+
+def ours(mlaindex, query_offsets, key_offsets, heads, q, q_scale, k, k_scale, fold, fill="none"):
     """A call that launches our kernel and gives its scores."""
+    tokens, keys, requests = query_offsets[-1], key_offsets[-1], len(query_offsets) - 1
     options = [
         "--arch", "sm_90a", "--heads", str(heads), "--depth", str(DEPTH), "--mask", "ragged_causal", "--fold", fold,
         f"--fill={fill}"
@@ -38,10 +47,10 @@ def ours(mlaindex, tokens, keys, heads, q, q_scale, k, k_scale, fold, fill="none
     kernel = Kernel(mlaindex, options, ["--tokens", str(tokens), "--keys", str(keys)])
     padded_heads = max(4, 1 << (heads - 1).bit_length())
     scores = torch.empty(tokens, keys, device="cuda")
-    offsets = [torch.tensor([0, n], dtype=torch.int32, device="cuda") for n in (tokens, keys)]
+    offsets = [torch.tensor(n, dtype=torch.int32, device="cuda") for n in (query_offsets, key_offsets)]
     arguments = struct.pack(
         "<QQQQQqqiiiiii", q_scale.data_ptr(), k_scale.data_ptr(), scores.data_ptr(), offsets[0].data_ptr(),
-        offsets[1].data_ptr(), heads, keys, tokens, keys, keys, 1, 0, 0)
+        offsets[1].data_ptr(), heads, keys, tokens, keys, keys, requests, 0, 0)
     launch = kernel.bind(
         tensor_map(q.data_ptr(), [DEPTH, 2, tokens, heads // 2], [DEPTH, heads * DEPTH, 2 * DEPTH],
                    [DEPTH, 2, 2 if padded_heads > 64 else 4, padded_heads // 2]),
@@ -68,33 +77,47 @@ def padded(q, q_scale):
     return wide.view(torch.float8_e4m3fn), weights
 
 
-def compare(mlaindex, deep_gemm, tokens, keys, heads, rounds, samples, fill, fold):
+def visible_ranges(query_offsets, key_offsets):
+    """Of every token: token j of n sees the first m - (n - 1 - j) of its request's m keys."""
+    start, end = [], []
+    for request in range(len(query_offsets) - 1):
+        length = query_offsets[request + 1] - query_offsets[request]
+        later = torch.arange(length - 1, -1, -1, dtype=torch.int32, device="cuda")
+        start.append(torch.full_like(later, key_offsets[request]))
+        end.append((key_offsets[request + 1] - later).clamp(min=key_offsets[request]))
+    return torch.cat(start), torch.cat(end)
+
+
+def compare(mlaindex, deep_gemm, rounds, samples, fill, fold, tokens, keys, heads, requests=1):
     """Prints a line; returns DeepGEMM's time over ours, or None."""
     q = torch.randn(tokens, heads, DEPTH, device="cuda").to(torch.float8_e4m3fn)
     k = torch.randn(keys, DEPTH, device="cuda").to(torch.float8_e4m3fn)
     q_scale = torch.randn(tokens, heads, device="cuda")
     k_scale = torch.rand(keys, device="cuda") + 0.5
-    row = torch.arange(tokens, dtype=torch.int32, device="cuda")
-    start, end = torch.zeros_like(row), keys - tokens + 1 + row
-    calls = {"ours": ours(mlaindex, tokens, keys, heads, q, q_scale, k, k_scale, fold)}
+    offsets = offsets_of(tokens, requests), offsets_of(keys, requests)
+    start, end = visible_ranges(*offsets)
+    calls = {"ours": ours(mlaindex, *offsets, heads, q, q_scale, k, k_scale, fold)}
     if fill:
-        calls["filled"] = ours(mlaindex, tokens, keys, heads, q, q_scale, k, k_scale, fold, "-inf")
+        calls["filled"] = ours(mlaindex, *offsets, heads, q, q_scale, k, k_scale, fold, "-inf")
     if deep_gemm:
         wide_q, weights = padded(q, q_scale)
         calls["deepgemm"] = lambda: deep_gemm.fp8_mqa_logits(wide_q, (k, k_scale), weights, start, end, False)
-        visible = torch.arange(keys, device="cuda")[None] < end[:, None]
+        column = torch.arange(keys, device="cuda")[None]
+        visible = (column >= start[:, None]) & (column < end[:, None])
         mine, theirs = calls["ours"]()[visible], calls["deepgemm"]()[visible]
         difference = float((mine - theirs).norm() / theirs.norm())
         if not difference < (1e-4 if fold == "f32" else 1e-2):
             raise SystemExit(f"the two disagree: relative difference {difference}")
-        del mine, theirs, visible
-    for call in calls.values():
-        for _ in range(5):
-            call()
-    times = alternating_medians({name: lambda call=call: microseconds(call) for name, call in calls.items()}, rounds, samples)
+        del mine, theirs, visible, column
+    timers = {}
+    for name, call in calls.items():
+        replay = as_graph(call, LAUNCHES)
+        replay()
+        timers[name] = lambda replay=replay: microseconds(replay, 1) / LAUNCHES
+    times = alternating_medians(timers, rounds, samples)
     medians = {name: statistics.median(values) for name, values in times.items()}
-    operations = 2 * DEPTH * heads * int(end.long().sum())
-    text = f"S={tokens:<5} K={keys:<6} H={heads:<3} ours {medians['ours']:8.1f} us {operations / medians['ours'] / 1e6:6.0f} TFLOP/s"
+    operations = 2 * DEPTH * heads * int((end - start).long().sum())
+    text = f"S={tokens:<5} K={keys:<6} H={heads:<3} B={requests:<2} ours {medians['ours']:8.1f} us {operations / medians['ours'] / 1e6:6.0f} TFLOP/s"
     if fill:
         text += f"   filled {medians['filled'] / medians['ours']:.3f}x"
     ratio = None
@@ -120,8 +143,8 @@ def main():
     deep_gemm = peer()
     ratios = []
     for shape in arguments.shapes:
-        ratio = compare(arguments.mlaindex, deep_gemm, *map(int, shape.split(",")), arguments.rounds, arguments.samples,
-                        arguments.fill, arguments.fold)
+        ratio = compare(arguments.mlaindex, deep_gemm, arguments.rounds, arguments.samples, arguments.fill, arguments.fold,
+                        *map(int, shape.split(",")))
         if ratio:
             ratios.append(ratio)
     if ratios:

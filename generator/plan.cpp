@@ -49,6 +49,7 @@ Plan sm90_q_resident(const Spec& spec) {
   plan.column_order = ColumnOrder::head_pair_major;
   plan.column_groups = 4;
   plan.accumulator_stages = plan.column_groups / math_warpgroups;
+  plan.q_barriers = math_warpgroups;
   plan.tokens_per_block = plan.column_groups * columns_per_group / plan.padded_heads;
   plan.tokens_per_box = plan.padded_heads > 64 ? 2 : 4;
   plan.tile_keys = plan.mma_m = 64;
@@ -70,7 +71,7 @@ Plan sm90_q_resident(const Spec& spec) {
   append(plan, "blocks", 2 * block_bytes(plan, plan.tokens_per_block * (plan.padded_heads + 4)), 16,
          "2 token blocks: their key tiles, visible ranges and q_scale");
   append(plan, "units", units_bytes, 16, "key tiles of 256 runs of tokens");
-  append(plan, "barriers", (2 * plan.key_stages + 8) * barrier_bytes, 8,
+  append(plan, "barriers", (2 * plan.key_stages + 6 + 2 * plan.q_barriers) * barrier_bytes, 8,
          "key full and empty; of each block: work, weights and Q full, empty");
   return plan;
 }
@@ -259,7 +260,10 @@ std::vector<BarrierGroup> barrier_groups(const Plan& plan) {
     add("q_full", 1);
     return groups;
   }
-  for (const char* of_block : {"work_full", "weights_full", "q_full", "block_empty"}) add(of_block, 2);
+  add("work_full", 2);
+  add("weights_full", 2);
+  add("q_full", 2 * plan.q_barriers);
+  add("block_empty", 2);
   return groups;
 }
 

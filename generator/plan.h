@@ -56,6 +56,7 @@ struct Plan {
   int mma_m = 0, mma_n = 0, mma_k = 0;
   int key_stages = 0;
   int accumulator_stages = 0;   // sm_100a: of tensor memory; sm_90a: of each math warpgroup
+  int q_barriers = 1;           // of one token block: its Q arrives in so many parts
   bool k_scale_by_tma = false;  // through the key ring; else read from global memory
 
   bool persistent = false;  // one CTA for every slot of the GPU, which share out the work; else one a token block

@@ -18,10 +18,9 @@ __device__ __forceinline__ VisibleRange clamped_range(int begin, int end, const 
 }
 
 #if MASK_RAGGED
-// The token belongs to the last request whose queries start at or before it. Requests after the first
-// are bisected, so the time is bounded whatever the offsets hold; what decides is then read at once,
-// because the time of a small launch is that of the loads that wait for each other.
-__device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
+// The last request whose queries start at or before the token. Requests after the first are bisected, so
+// the time is bounded whatever the offsets hold.
+__device__ __forceinline__ int request_of(int token, const ScoreArguments& args) {
   int low = 1;
   int high = args.num_requests;
 #pragma unroll 1
@@ -33,20 +32,37 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
       high = middle;
     }
   }
-  const int first_query = args.query_offsets[low - 1];
-  const int end_query = args.query_offsets[low];
+  return low - 1;
+}
+
+struct Request {
+  int first_query;
+  int end_query;
+  int first_key;
+  int end_key;
+};
+
+// Read at once, because the time of a small launch is that of the loads that wait for each other.
+__device__ __forceinline__ Request read_request(int request, const ScoreArguments& args) {
 #if PAGED
-  const int first_key = 0;
-  int end_key = args.context_lens[low - 1];
+  return {args.query_offsets[request], args.query_offsets[request + 1], 0, args.context_lens[request]};
 #else
-  const int first_key = args.key_offsets[low - 1];
-  int end_key = args.key_offsets[low];
+  return {args.query_offsets[request], args.query_offsets[request + 1], args.key_offsets[request],
+          args.key_offsets[request + 1]};
 #endif
+}
+
+__device__ __forceinline__ VisibleRange visible_range(int token, const Request& request, const ScoreArguments& args) {
+  int end_key = request.end_key;
 #if MASK_CAUSAL
-  end_key = max(end_key, 0) - (end_query - 1 - token);  // as many as later tokens of the request
+  end_key = max(end_key, 0) - (request.end_query - 1 - token);  // as many as later tokens of the request
 #endif
-  if (token < first_query || token >= end_query) end_key = 0;  // no branch around the loads
-  return clamped_range(first_key, end_key, args);
+  if (token < request.first_query || token >= request.end_query) end_key = 0;
+  return clamped_range(request.first_key, end_key, args);
+}
+
+__device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
+  return visible_range(token, read_request(request_of(token, args), args), args);
 }
 #elif MASK_CONTEXT_ROWS
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {

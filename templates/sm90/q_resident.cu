@@ -4,7 +4,8 @@
 // an MMA. Q of a token block stays in shared memory while the block's keys stream through a TMA ring
 // that all math warpgroups read. Each of them owns 128 * ACCUMULATORS columns, laid out so that a
 // lane folds whole tokens (lane_fold.cuh). No order is kept among the warpgroups: while one folds, the
-// tensor core works for another, or on the second accumulator of the same one.
+// tensor core works for another, or on the second accumulator of the same one. They start one after the
+// other; those that begin together go on together, all waiting and all folding at a time.
 //
 // One CTA stays on each SM for an equal share of all key tiles (work_schedule.cuh). The scheduler warp
 // walks through it, a token block at a time; Q and q_scale of the next block are fetched while the math
@@ -28,8 +29,9 @@ constexpr int COLUMNS = 512;
 constexpr int Q_BYTES = COLUMNS * DEPTH;
 constexpr int WARPGROUP_COLUMNS = 128 * ACCUMULATORS;
 constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
-constexpr int MATH_WARPS = 4 * COLUMNS / WARPGROUP_COLUMNS;
+constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
 constexpr int TMA_WARP = MATH_WARPS;
+constexpr u32 START_DELAY = 300;  // clocks: about a quarter of a tile's time
 constexpr int SCHEDULER_WARP = MATH_WARPS + 1;
 constexpr int WEIGHTS_WARP = MATH_WARPS + 2;
 
@@ -41,6 +43,12 @@ struct Block {
   alignas(16) float weights[TOKENS_PER_BLOCK * WEIGHT_STRIDE];
 };
 static_assert(2 * sizeof(Block) <= UNITS_OFFSET - BLOCKS_OFFSET, "the plan reserves two blocks");
+
+__device__ __forceinline__ u32 read_clock() {
+  u32 clock;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
+  return clock;
+}
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
 KERNEL_NAME(
@@ -55,8 +63,8 @@ KERNEL_NAME(
   const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: every math warp is done with it
   const u32 work_full = key_empty + 8 * KEY_STAGES;               // [2]: work and ranges are written
   const u32 weights_full = work_full + 16;                        // [2]: weights are written
-  const u32 q_full = weights_full + 16;                           // [2]: Q has landed
-  const u32 block_empty = q_full + 16;                            // [2]: all that waited for the block are done with it
+  const u32 q_full = weights_full + 16;                           // [2][MATH_WARPGROUPS]: Q of the warpgroup has landed
+  const u32 block_empty = q_full + 16 * MATH_WARPGROUPS;          // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (warp == TMA_WARP) {
@@ -73,9 +81,10 @@ KERNEL_NAME(
     for (int stage = 0; stage < 2; ++stage) {
       mbarrier_init(work_full + 8 * stage, 1);
       mbarrier_init(weights_full + 8 * stage, 1);
-      mbarrier_init(q_full + 8 * stage, 1);
       mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
     }
+#pragma unroll 1
+    for (int i = 0; i < 2 * MATH_WARPGROUPS; ++i) mbarrier_init(q_full + 8 * i, 1);
     mbarrier_init_fence();
   }
   count_tiles(tiles_of_unit, warp, args);
@@ -93,21 +102,28 @@ KERNEL_NAME(
           const Work work = blocks[block.stage].work;
           mbarrier_arrive(block_empty + 8 * block.stage);
           if (work.num_tiles == 0) break;
-          const u32 q_barrier = q_full + 8 * block.stage;
-          mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
+          // In parts: a warpgroup starts when its own is there.
+          u32 q_barrier = q_full + 8 * MATH_WARPGROUPS * block.stage;
           u32 q_tile = q_tiles + block.stage * Q_BYTES;
+          int token = work.first_token;
 #pragma unroll 1
-          for (int token = 0; token < TOKENS_PER_BLOCK; token += TOKENS_PER_BOX) {
+          for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
+            mbarrier_arrive_expect_bytes(q_barrier, WARPGROUP_COLUMNS * DEPTH);
+#pragma unroll 1
+            for (int box = 0; box < TOKENS_PER_WARPGROUP; box += TOKENS_PER_BOX) {
 #if HEADS_ARE_EVEN
-            tma_load_4d(q_tile, q_map, q_barrier, 0, 0, work.first_token + token, 0);
-            q_tile += PADDED_HEADS * TOKENS_PER_BOX * DEPTH;
+              tma_load_4d(q_tile, q_map, q_barrier, 0, 0, token, 0);
+              q_tile += PADDED_HEADS * TOKENS_PER_BOX * DEPTH;
 #else
 #pragma unroll 1
-            for (int head = 0; head < PADDED_HEADS; head += 2) {
-              tma_load_3d(q_tile, q_map, q_barrier, 0, head, work.first_token + token);
-              q_tile += 2 * TOKENS_PER_BOX * DEPTH;
-            }
+              for (int head = 0; head < PADDED_HEADS; head += 2) {
+                tma_load_3d(q_tile, q_map, q_barrier, 0, head, token);
+                q_tile += 2 * TOKENS_PER_BOX * DEPTH;
+              }
 #endif
+              token += TOKENS_PER_BOX;
+            }
+            q_barrier += 8;
           }
           int key = work.first_tile * TILE_KEYS;
 #pragma unroll 1
@@ -127,21 +143,18 @@ KERNEL_NAME(
       TileShare share = tile_share(tiles_of_unit, args);
       RingCursor block;
 #pragma unroll 1
-      for (int token = share.first_token; share.position < share.end;) {
-        const WarpRanges ranges = warp_ranges(token, args);
+      for (u32 first = share.first_block; share.position < share.end; first += WARP_BLOCKS) {
+        const BlockKeys keys = block_keys(first + lane / LANES_OF_BLOCK, args);
 #pragma unroll 1
-        for (int leader = 0; leader < 32; leader += LANES_OF_BLOCK, token += TOKENS_PER_BLOCK) {
-          const int begin = __shfl_sync(0xffffffff, ranges.begin, leader);
-          const int end = __shfl_sync(0xffffffff, ranges.end, leader);
-          const Work work = take_share(share, token, begin, end);
+        for (int i = 0; i < WARP_BLOCKS && share.position < share.end; ++i) {
+          const int begin = __shfl_sync(0xffffffff, keys.begin, i * LANES_OF_BLOCK);
+          const int end = __shfl_sync(0xffffffff, keys.end, i * LANES_OF_BLOCK);
+          const Work work = take_share(share, (first + i) * TOKENS_PER_BLOCK, begin, end);
           if (work.num_tiles == 0) continue;
           mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
           Block& next = blocks[block.stage];
-          if (lane - lane % LANES_OF_BLOCK == leader) {
-#pragma unroll
-            for (int i = 0; i < TOKENS_OF_LANE; ++i) next.ranges[lane - leader + 32 * i] = ranges.of_token[i];
-          }
           if (lane == 0) next.work = work;
+          stage_ranges(next.ranges, work.first_token, args);
           __syncwarp();
           if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
           block.advance(2);
@@ -184,6 +197,7 @@ KERNEL_NAME(
   const int warpgroup = warp / 4;
   const int lane_token = warpgroup * TOKENS_PER_WARPGROUP + quad_lane % TOKENS_PER_BOX;  // the lane's first one
   RingCursor ring, block;
+  u32 delay = START_DELAY * warpgroup;
 #pragma unroll 1
   while (true) {
     mbarrier_wait(work_full + 8 * block.stage, block.parity);
@@ -204,7 +218,9 @@ KERNEL_NAME(
 #endif
     load_lane_weights(weight, current.weights + lane_token * WEIGHT_STRIDE, quad_lane);
     const u64 q_descriptor = wgmma_descriptor(q_tiles + block.stage * Q_BYTES + warpgroup * WARPGROUP_COLUMNS * DEPTH);
-    mbarrier_wait(q_full + 8 * block.stage, block.parity);
+    mbarrier_wait(q_full + 8 * (MATH_WARPGROUPS * block.stage + warpgroup), block.parity);
+    for (const u32 begin = read_clock(); read_clock() - begin < delay;) continue;
+    delay = 0;
 
     int key = work.first_tile * TILE_KEYS + 16 * (warp % 4) + lane / 4;  // and key + 8
     const float* scale = args.k_scale + key;

@@ -22,6 +22,7 @@ constexpr int TOKENS_PER_WARPGROUP = 4;
 constexpr int TOKENS_PER_BLOCK = 8;
 constexpr int TILE_KEYS = 64;
 constexpr int KEY_STAGES = 8;
+constexpr int MATH_WARPGROUPS = 2;
 constexpr int NUM_THREADS = 384;
 constexpr int CTAS_PER_SM = 1;
 constexpr int MATH_REGISTERS = 232;

@@ -202,10 +202,9 @@ __device__ __forceinline__ VisibleRange clamped_range(int begin, int end, const 
   return {begin, max(begin, min(end, min(args.num_keys, args.num_columns)))};
 }
 
-// The token belongs to the last request whose queries start at or before it. Requests after the first
-// are bisected, so the time is bounded whatever the offsets hold; what decides is then read at once,
-// because the time of a small launch is that of the loads that wait for each other.
-__device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
+// The last request whose queries start at or before the token. Requests after the first are bisected, so
+// the time is bounded whatever the offsets hold.
+__device__ __forceinline__ int request_of(int token, const ScoreArguments& args) {
   int low = 1;
   int high = args.num_requests;
 #pragma unroll 1
@@ -217,12 +216,30 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
       high = middle;
     }
   }
-  const int first_query = args.query_offsets[low - 1];
-  const int end_query = args.query_offsets[low];
-  const int first_key = args.key_offsets[low - 1];
-  int end_key = args.key_offsets[low];
-  if (token < first_query || token >= end_query) end_key = 0;  // no branch around the loads
-  return clamped_range(first_key, end_key, args);
+  return low - 1;
+}
+
+struct Request {
+  int first_query;
+  int end_query;
+  int first_key;
+  int end_key;
+};
+
+// Read at once, because the time of a small launch is that of the loads that wait for each other.
+__device__ __forceinline__ Request read_request(int request, const ScoreArguments& args) {
+  return {args.query_offsets[request], args.query_offsets[request + 1], args.key_offsets[request],
+          args.key_offsets[request + 1]};
+}
+
+__device__ __forceinline__ VisibleRange visible_range(int token, const Request& request, const ScoreArguments& args) {
+  int end_key = request.end_key;
+  if (token < request.first_query || token >= request.end_query) end_key = 0;
+  return clamped_range(request.first_key, end_key, args);
+}
+
+__device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
+  return visible_range(token, read_request(request_of(token, args), args), args);
 }
 
 // common/work_schedule.cuh -----------------------------------------------------------------
@@ -234,11 +251,8 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
 // has follows from the visible ranges of its tokens, which only the device knows, so every CTA counts
 // them first. Counts fit 32 bits: more than 2^32 tiles would write more scores than a GPU has memory.
 
-constexpr u32 BLOCK_START_TILES = 2;  // what starting on a block costs, in tiles
-constexpr u32 SCHEDULE_UNITS = 256;   // runs of tokens whose tiles are counted together
-constexpr int LANES_OF_BLOCK = TOKENS_PER_BLOCK < 32 ? TOKENS_PER_BLOCK : 32;
-constexpr int TOKENS_OF_LANE = TOKENS_PER_BLOCK / LANES_OF_BLOCK;
-constexpr u32 WARP_TOKENS = 32 * TOKENS_OF_LANE;  // tokens a warp looks at together: whole blocks
+constexpr u32 BLOCK_START_TILES = 1;  // what starting on a block costs, in tiles: measured
+constexpr u32 SCHEDULE_UNITS = 256;   // runs of blocks whose tiles are counted together
 static_assert(NUM_THREADS >= SCHEDULE_UNITS, "a thread clears a unit");
 
 // Some tiles of one token block.
@@ -249,80 +263,76 @@ struct Work {
   int reserved;
 };
 
-// What the lanes of a warp know of WARP_TOKENS tokens.
-struct WarpRanges {
-  VisibleRange of_token[TOKENS_OF_LANE];  // of tokens lane + 32 * i
-  int begin;                              // covers all tokens of the lane's block; begin > end: none sees a key
+// The keys that some token of a block sees, and perhaps others between them. begin >= end: none.
+struct BlockKeys {
+  int begin;
   int end;
 };
 
-// The least begin and the greatest end among the lanes of a block. One statement a step, because the
-// compiler's time grows with their number.
-template <int distance>
-__device__ __forceinline__ void cover_block(int& begin, int& end) {
-  asm volatile(
-      "{\n"
-      "  .reg .b32 other;\n"
-      "  shfl.sync.bfly.b32 other, %0, %2, 31, -1;\n"
-      "  min.s32 %0, %0, other;\n"
-      "  shfl.sync.bfly.b32 other, %1, %2, 31, -1;\n"
-      "  max.s32 %1, %1, other;\n"
-      "}\n"
-      : "+r"(begin), "+r"(end)
-      : "n"(distance));
-  if constexpr (2 * distance < LANES_OF_BLOCK) cover_block<2 * distance>(begin, end);
+__device__ __forceinline__ void add_range(BlockKeys& keys, VisibleRange range) {
+  if (range.begin == range.end) return;
+  keys.begin = min(keys.begin, range.begin);
+  keys.end = max(keys.end, range.end);
 }
 
-__device__ __forceinline__ WarpRanges warp_ranges(u32 first_token, const ScoreArguments& args) {
-  WarpRanges ranges;
-  ranges.begin = 0x7fffffff;
-  ranges.end = 0;
-#pragma unroll
-  for (int i = 0; i < TOKENS_OF_LANE; ++i) {
-    const u32 token = first_token + lane_index() + 32 * i;
-    const VisibleRange range = token < args.num_tokens ? visible_range(token, args) : VisibleRange{0, 0};
-    ranges.of_token[i] = range;
-    if (range.begin == range.end) continue;
-    ranges.begin = min(ranges.begin, range.begin);
-    ranges.end = max(ranges.end, range.end);
-  }
-  if constexpr (LANES_OF_BLOCK == 32) {
-    ranges.begin = __reduce_min_sync(0xffffffff, ranges.begin);
-    ranges.end = __reduce_max_sync(0xffffffff, ranges.end);
-  } else if constexpr (LANES_OF_BLOCK > 1) {
-    cover_block<1>(ranges.begin, ranges.end);
-  }
-  return ranges;
+constexpr int LANES_OF_BLOCK = 1;
+
+// Of each request, the last of its tokens in the block sees the most.
+__device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments& args) {
+  BlockKeys keys = {0x7fffffff, 0};
+  const int first_token = block * TOKENS_PER_BLOCK;
+  if (static_cast<u32>(first_token) >= args.num_tokens) return keys;
+  const int end_token = min(first_token + TOKENS_PER_BLOCK, args.num_tokens);
+  int next_token = first_token;
+  int index = request_of(first_token, args);
+#pragma unroll 1
+  do {
+    const Request request = read_request(index, args);
+    const int end = min(request.end_query, end_token);
+    if (end > next_token) {
+      next_token = end;
+      add_range(keys, visible_range(end - 1, request, args));
+    }
+  } while (next_token < end_token && ++index < args.num_requests);
+  return keys;
 }
+
+constexpr u32 WARP_BLOCKS = 32 / LANES_OF_BLOCK;  // blocks a warp looks at together
 
 // Of a block that sees keys begin to end: its place in the sequence. Nothing when it sees none.
 __device__ __forceinline__ u32 length_in_sequence(u32 begin, u32 end) {
   return begin < end ? BLOCK_START_TILES + 1 + (end - 1) / TILE_KEYS - begin / TILE_KEYS : 0;
 }
 
-// Tokens of a unit: whole blocks, and all tokens fit into SCHEDULE_UNITS.
+__device__ __forceinline__ u32 count_blocks(const ScoreArguments& args) {
+  return (args.num_tokens - 1u) / TOKENS_PER_BLOCK + 1;
+}
+
+// A unit has 2^this blocks: all of them fit into SCHEDULE_UNITS.
 __device__ __forceinline__ u32 schedule_unit(const ScoreArguments& args) {
-  const u32 least = (args.num_tokens - 1u) / SCHEDULE_UNITS + 1;
-  return (least + WARP_TOKENS - 1) / WARP_TOKENS * WARP_TOKENS;
+  return 32 - __clz((count_blocks(args) - 1) / SCHEDULE_UNITS);
 }
 
 // Counts the tiles of every unit, by all warps of the CTA. A CTA barrier must follow.
 __device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, const ScoreArguments& args) {
-  const int lane = lane_index();
   const u32 unit = schedule_unit(args);
-  const u32 num_tokens = args.num_tokens;
-  if (threadIdx.x < SCHEDULE_UNITS && threadIdx.x * unit >= num_tokens) tiles_of_unit[threadIdx.x] = 0;
+  if (unit > 0) {  // blocks share a unit
+    if (threadIdx.x < SCHEDULE_UNITS) tiles_of_unit[threadIdx.x] = 0;
+    __syncthreads();
+  }
+  const u32 lane = lane_index();
+  const u32 end = max(SCHEDULE_UNITS, count_blocks(args));
 #pragma unroll 1
-  for (u32 i = warp; i * unit < num_tokens; i += NUM_THREADS / 32) {
-    const u32 end = min(num_tokens, (i + 1) * unit);
-    u32 tiles = 0;  // of the lane's blocks
-#pragma unroll 1
-    for (u32 token = i * unit; token < end; token += WARP_TOKENS) {
-      const WarpRanges ranges = warp_ranges(token, args);
-      tiles += length_in_sequence(ranges.begin, ranges.end);
+  for (u32 first = warp * WARP_BLOCKS; first < end; first += NUM_THREADS / 32 * WARP_BLOCKS) {
+    const u32 block = first + lane / LANES_OF_BLOCK;
+    const BlockKeys keys = block_keys(block, args);
+    const u32 length = length_in_sequence(keys.begin, keys.end);
+    if (lane % LANES_OF_BLOCK != 0 || block >= end) continue;
+    if (unit > 0) {
+      atomicAdd(tiles_of_unit + (block >> unit), length);
+    } else {
+      tiles_of_unit[block] = length;
     }
-    tiles = __reduce_add_sync(0xffffffff, lane % LANES_OF_BLOCK == 0 ? tiles : 0);
-    if (lane == 0) tiles_of_unit[i] = tiles;
   }
 }
 
@@ -330,8 +340,8 @@ __device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, const 
 struct TileShare {
   u32 begin;
   u32 end;          // begin == end: no work
-  u32 position;     // tiles before first_token, at most begin
-  u32 first_token;  // of a unit
+  u32 position;     // tiles before first_block, at most begin
+  u32 first_block;  // of a unit
 };
 
 // The sum of value over the lanes up to this one.
@@ -358,12 +368,13 @@ __device__ __forceinline__ u32 sum_up_to_lane(u32 value) {
 // The share of this CTA, found by a whole warp from the counts of all units.
 __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const ScoreArguments& args) {
   constexpr int UNITS_OF_LANE = SCHEDULE_UNITS / 32;
-  const u32* of_lane = tiles_of_unit + lane_index() * UNITS_OF_LANE;
+  const u32 first_unit = lane_index() * UNITS_OF_LANE;
+  u32 of_unit[UNITS_OF_LANE];
   u32 tiles = 0;
 #pragma unroll
-  for (int i = 0; i < UNITS_OF_LANE; i += 4) {
-    const uint4 four = *reinterpret_cast<const uint4*>(of_lane + i);
-    tiles += four.x + four.y + four.z + four.w;
+  for (int i = 0; i < UNITS_OF_LANE; ++i) {
+    of_unit[i] = tiles_of_unit[first_unit + i];
+    tiles += of_unit[i];
   }
   const u32 inclusive = sum_up_to_lane(tiles);
 
@@ -372,16 +383,19 @@ __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const 
   TileShare share;
   share.begin = min(total, blockIdx.x * length);
   share.end = min(total, share.begin + length);
-  share.position = share.end;
-  share.first_token = 0;
-  if (share.begin == share.end) return share;
 
-  const int owner = __ffs(__ballot_sync(0xffffffff, inclusive > share.begin)) - 1;
-  share.position = __shfl_sync(0xffffffff, inclusive - tiles, owner);
-  u32 unit = owner * UNITS_OF_LANE;
-#pragma unroll 1
-  while (share.position + tiles_of_unit[unit] <= share.begin) share.position += tiles_of_unit[unit++];
-  share.first_token = unit * schedule_unit(args);
+  // The lane's first unit that ends behind the begin of the share; among the lanes, the first that has one.
+  u32 position = inclusive - tiles;
+  u32 unit = first_unit;
+#pragma unroll
+  for (int i = 0; i < UNITS_OF_LANE; ++i) {
+    if (position + of_unit[i] > share.begin) break;
+    position += of_unit[i];
+    ++unit;
+  }
+  const int owner = __ffs(__ballot_sync(0xffffffff, inclusive > share.begin)) - 1;  // -1, and so lane 31: no work
+  share.position = __shfl_sync(0xffffffff, position, owner);
+  share.first_block = __shfl_sync(0xffffffff, unit, owner) << schedule_unit(args);
   return share;
 }
 
@@ -393,6 +407,15 @@ __device__ __forceinline__ Work take_share(TileShare& share, int first_token, u3
   share.position += length_in_sequence(begin, end);
   const u32 to = max(from, min(share.end, share.position));
   return {first_token, static_cast<int>(begin / TILE_KEYS + from - first), static_cast<int>(to - from), 0};
+}
+
+// Stages what each token of a block sees, by one warp; nothing past the last token.
+__device__ __forceinline__ void stage_ranges(VisibleRange* staged, int first_token, const ScoreArguments& args) {
+#pragma unroll 1
+  for (int token = lane_index(); token < TOKENS_PER_BLOCK; token += 32) {
+    const bool exists = first_token + token < args.num_tokens;
+    staged[token] = exists ? visible_range(first_token + token, args) : VisibleRange{0, 0};
+  }
 }
 
 // common/fill_slots.cuh --------------------------------------------------------------------
@@ -697,8 +720,8 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
   const u32 key_empty = key_full + 8 * KEY_STAGES;                          // [KEY_STAGES]: the MMAs have read it
   const u32 accumulator_full = key_empty + 8 * KEY_STAGES;                  // [ACCUMULATOR_STAGES]: the MMA is complete
   const u32 accumulator_empty = accumulator_full + 8 * ACCUMULATOR_STAGES;  // [ACCUMULATOR_STAGES]: the math warps have read it
-  const u32 work_full = accumulator_empty + 8 * ACCUMULATOR_STAGES;         // [2]: work and ranges are written
-  const u32 weights_full = work_full + 16;                                  // [2]: weights are written
+  const u32 work_full = accumulator_empty + 8 * ACCUMULATOR_STAGES;         // [2]: work is written
+  const u32 weights_full = work_full + 16;                                  // [2]: ranges and weights are written
   const u32 q_full = weights_full + 16;                                     // [2]: Q has landed
   const u32 block_empty = q_full + 16;                                      // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
@@ -806,24 +829,21 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
       TileShare share = tile_share(tiles_of_unit, args);
       RingCursor block;
 #pragma unroll 1
-      for (int token = share.first_token; share.position < share.end;) {
-        const WarpRanges ranges = warp_ranges(token, args);
+      for (u32 first = share.first_block; share.position < share.end; first += WARP_BLOCKS) {
+        const BlockKeys keys = block_keys(first + lane / LANES_OF_BLOCK, args);
 #pragma unroll 1
-        for (int leader = 0; leader < 32; leader += LANES_OF_BLOCK, token += TOKENS_PER_BLOCK) {
-          const int begin = __shfl_sync(0xffffffff, ranges.begin, leader);
-          const int end = __shfl_sync(0xffffffff, ranges.end, leader);
-          const Work work = take_share(share, token, begin, end);
+        for (int i = 0; i < WARP_BLOCKS && share.position < share.end; ++i) {
+          const int begin = __shfl_sync(0xffffffff, keys.begin, i * LANES_OF_BLOCK);
+          const int end = __shfl_sync(0xffffffff, keys.end, i * LANES_OF_BLOCK);
+          const Work work = take_share(share, (first + i) * TOKENS_PER_BLOCK, begin, end);
           if (work.num_tiles == 0) continue;
           mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
           Block& next = blocks[block.stage];
-          if (lane - lane % LANES_OF_BLOCK == leader) {
-#pragma unroll
-            for (int i = 0; i < TOKENS_OF_LANE; ++i) next.ranges[lane - leader + 32 * i] = ranges.of_token[i];
-          }
           if (lane == 0) next.work = work;
           __syncwarp();
           if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-          stage_half_weights(next.half_weights, token, args);
+          stage_ranges(next.ranges, work.first_token, args);
+          stage_half_weights(next.half_weights, work.first_token, args);
           __syncwarp();
           if (lane == 0) mbarrier_arrive(weights_full + 8 * block.stage);
           block.advance(2);
@@ -856,6 +876,7 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
       const Block& current = blocks[block.stage];
       const Work work = current.work;
       if (work.num_tiles == 0) break;
+      mbarrier_wait(weights_full + 8 * block.stage, block.parity);
       const VisibleRange* const ranges = current.ranges + group * TOKENS_PER_GROUP;
 
       // Open tiles, num_open of them from first_open on: every token of the group sees all of their keys.
@@ -874,7 +895,6 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
       const u32 flip = num_done ^ tile;  // of the parity of the accumulator stages, against that of the tile
       num_done += work.num_tiles;
 
-      mbarrier_wait(weights_full + 8 * block.stage, block.parity);
       u64 half_weight[64];
       load_half_weights(half_weight, current.half_weights + 128 * group);
 #pragma unroll 1

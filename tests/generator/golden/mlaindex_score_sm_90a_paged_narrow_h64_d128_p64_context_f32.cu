@@ -469,7 +469,8 @@ __device__ __forceinline__ ScoreElement to_score(float value) {
 // The step of both folds over an accumulator of 64 keys: two columns of two keys.
 
 // sum[row][v] += relu(dot[2 * row + v]) * weight v, with a relu that keeps NaN, as the contract asks.
-// The order was measured: it changes how ptxas interleaves the two pipes.
+// ptxas keeps much of the order, and of the orders that were measured each of these is the fastest: by
+// columns where a warpgroup has two accumulators, by keys where it has one.
 __device__ __forceinline__ void fold_four(float (&sum)[2][2], const float* dot, float first_weight,
                                           float second_weight) {
   asm("{\n"

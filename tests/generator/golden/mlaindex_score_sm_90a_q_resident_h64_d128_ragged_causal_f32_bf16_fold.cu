@@ -15,12 +15,12 @@
 //            warp 9        40 registers  scheduler
 //            warp 10       40 registers  q_scale
 //            warp 11       40 registers  idle (no fill asked)
-// shared     202336 bytes of 232448
+// shared     202352 bytes of 232448
 //                 0 +131072 q: 2 token blocks of 512 columns x 128 bytes, swizzled
 //            131072 +65536  keys: 8 stages of 64 keys x 128 bytes, swizzled
 //            196608 +4512   blocks: 2 token blocks: their key tiles, visible ranges and q_scale
 //            201120 +1024   units: key tiles of 256 runs of tokens
-//            202144 +192    barriers: key full and empty; of each block: work, weights and Q full, empty
+//            202144 +208    barriers: key full and empty; of each block: work, weights and Q full, empty
 
 // Scores of blocks of tokens against streams of keys, on Hopper.
 //
@@ -28,7 +28,8 @@
 // an MMA. Q of a token block stays in shared memory while the block's keys stream through a TMA ring
 // that all math warpgroups read. Each of them owns 128 * ACCUMULATORS columns, laid out so that a
 // lane folds whole tokens (lane_fold.cuh). No order is kept among the warpgroups: while one folds, the
-// tensor core works for another, or on the second accumulator of the same one.
+// tensor core works for another, or on the second accumulator of the same one. They start one after the
+// other; those that begin together go on together, all waiting and all folding at a time.
 //
 // One CTA stays on each SM for an equal share of all key tiles (work_schedule.cuh). The scheduler warp
 // walks through it, a token block at a time; Q and q_scale of the next block are fetched while the math
@@ -45,6 +46,7 @@ constexpr int TILE_KEYS = 64;
 constexpr int KEY_STAGES = 8;
 constexpr int BF16_RUN = 16;
 constexpr int ACCUMULATORS = 2;
+constexpr int MATH_WARPGROUPS = 2;
 constexpr int NUM_THREADS = 384;
 constexpr int CTAS_PER_SM = 1;
 constexpr int MATH_REGISTERS = 232;
@@ -175,10 +177,9 @@ __device__ __forceinline__ VisibleRange clamped_range(int begin, int end, const 
   return {begin, max(begin, min(end, min(args.num_keys, args.num_columns)))};
 }
 
-// The token belongs to the last request whose queries start at or before it. Requests after the first
-// are bisected, so the time is bounded whatever the offsets hold; what decides is then read at once,
-// because the time of a small launch is that of the loads that wait for each other.
-__device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
+// The last request whose queries start at or before the token. Requests after the first are bisected, so
+// the time is bounded whatever the offsets hold.
+__device__ __forceinline__ int request_of(int token, const ScoreArguments& args) {
   int low = 1;
   int high = args.num_requests;
 #pragma unroll 1
@@ -190,13 +191,31 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
       high = middle;
     }
   }
-  const int first_query = args.query_offsets[low - 1];
-  const int end_query = args.query_offsets[low];
-  const int first_key = args.key_offsets[low - 1];
-  int end_key = args.key_offsets[low];
-  end_key = max(end_key, 0) - (end_query - 1 - token);  // as many as later tokens of the request
-  if (token < first_query || token >= end_query) end_key = 0;  // no branch around the loads
-  return clamped_range(first_key, end_key, args);
+  return low - 1;
+}
+
+struct Request {
+  int first_query;
+  int end_query;
+  int first_key;
+  int end_key;
+};
+
+// Read at once, because the time of a small launch is that of the loads that wait for each other.
+__device__ __forceinline__ Request read_request(int request, const ScoreArguments& args) {
+  return {args.query_offsets[request], args.query_offsets[request + 1], args.key_offsets[request],
+          args.key_offsets[request + 1]};
+}
+
+__device__ __forceinline__ VisibleRange visible_range(int token, const Request& request, const ScoreArguments& args) {
+  int end_key = request.end_key;
+  end_key = max(end_key, 0) - (request.end_query - 1 - token);  // as many as later tokens of the request
+  if (token < request.first_query || token >= request.end_query) end_key = 0;
+  return clamped_range(request.first_key, end_key, args);
+}
+
+__device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
+  return visible_range(token, read_request(request_of(token, args), args), args);
 }
 
 // common/work_schedule.cuh -----------------------------------------------------------------
@@ -208,11 +227,8 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
 // has follows from the visible ranges of its tokens, which only the device knows, so every CTA counts
 // them first. Counts fit 32 bits: more than 2^32 tiles would write more scores than a GPU has memory.
 
-constexpr u32 BLOCK_START_TILES = 2;  // what starting on a block costs, in tiles
-constexpr u32 SCHEDULE_UNITS = 256;   // runs of tokens whose tiles are counted together
-constexpr int LANES_OF_BLOCK = TOKENS_PER_BLOCK < 32 ? TOKENS_PER_BLOCK : 32;
-constexpr int TOKENS_OF_LANE = TOKENS_PER_BLOCK / LANES_OF_BLOCK;
-constexpr u32 WARP_TOKENS = 32 * TOKENS_OF_LANE;  // tokens a warp looks at together: whole blocks
+constexpr u32 BLOCK_START_TILES = 1;  // what starting on a block costs, in tiles: measured
+constexpr u32 SCHEDULE_UNITS = 256;   // runs of blocks whose tiles are counted together
 static_assert(NUM_THREADS >= SCHEDULE_UNITS, "a thread clears a unit");
 
 // Some tiles of one token block.
@@ -223,80 +239,76 @@ struct Work {
   int reserved;
 };
 
-// What the lanes of a warp know of WARP_TOKENS tokens.
-struct WarpRanges {
-  VisibleRange of_token[TOKENS_OF_LANE];  // of tokens lane + 32 * i
-  int begin;                              // covers all tokens of the lane's block; begin > end: none sees a key
+// The keys that some token of a block sees, and perhaps others between them. begin >= end: none.
+struct BlockKeys {
+  int begin;
   int end;
 };
 
-// The least begin and the greatest end among the lanes of a block. One statement a step, because the
-// compiler's time grows with their number.
-template <int distance>
-__device__ __forceinline__ void cover_block(int& begin, int& end) {
-  asm volatile(
-      "{\n"
-      "  .reg .b32 other;\n"
-      "  shfl.sync.bfly.b32 other, %0, %2, 31, -1;\n"
-      "  min.s32 %0, %0, other;\n"
-      "  shfl.sync.bfly.b32 other, %1, %2, 31, -1;\n"
-      "  max.s32 %1, %1, other;\n"
-      "}\n"
-      : "+r"(begin), "+r"(end)
-      : "n"(distance));
-  if constexpr (2 * distance < LANES_OF_BLOCK) cover_block<2 * distance>(begin, end);
+__device__ __forceinline__ void add_range(BlockKeys& keys, VisibleRange range) {
+  if (range.begin == range.end) return;
+  keys.begin = min(keys.begin, range.begin);
+  keys.end = max(keys.end, range.end);
 }
 
-__device__ __forceinline__ WarpRanges warp_ranges(u32 first_token, const ScoreArguments& args) {
-  WarpRanges ranges;
-  ranges.begin = 0x7fffffff;
-  ranges.end = 0;
-#pragma unroll
-  for (int i = 0; i < TOKENS_OF_LANE; ++i) {
-    const u32 token = first_token + lane_index() + 32 * i;
-    const VisibleRange range = token < args.num_tokens ? visible_range(token, args) : VisibleRange{0, 0};
-    ranges.of_token[i] = range;
-    if (range.begin == range.end) continue;
-    ranges.begin = min(ranges.begin, range.begin);
-    ranges.end = max(ranges.end, range.end);
-  }
-  if constexpr (LANES_OF_BLOCK == 32) {
-    ranges.begin = __reduce_min_sync(0xffffffff, ranges.begin);
-    ranges.end = __reduce_max_sync(0xffffffff, ranges.end);
-  } else if constexpr (LANES_OF_BLOCK > 1) {
-    cover_block<1>(ranges.begin, ranges.end);
-  }
-  return ranges;
+constexpr int LANES_OF_BLOCK = 1;
+
+// Of each request, the last of its tokens in the block sees the most.
+__device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments& args) {
+  BlockKeys keys = {0x7fffffff, 0};
+  const int first_token = block * TOKENS_PER_BLOCK;
+  if (static_cast<u32>(first_token) >= args.num_tokens) return keys;
+  const int end_token = min(first_token + TOKENS_PER_BLOCK, args.num_tokens);
+  int next_token = first_token;
+  int index = request_of(first_token, args);
+#pragma unroll 1
+  do {
+    const Request request = read_request(index, args);
+    const int end = min(request.end_query, end_token);
+    if (end > next_token) {
+      next_token = end;
+      add_range(keys, visible_range(end - 1, request, args));
+    }
+  } while (next_token < end_token && ++index < args.num_requests);
+  return keys;
 }
+
+constexpr u32 WARP_BLOCKS = 32 / LANES_OF_BLOCK;  // blocks a warp looks at together
 
 // Of a block that sees keys begin to end: its place in the sequence. Nothing when it sees none.
 __device__ __forceinline__ u32 length_in_sequence(u32 begin, u32 end) {
   return begin < end ? BLOCK_START_TILES + 1 + (end - 1) / TILE_KEYS - begin / TILE_KEYS : 0;
 }
 
-// Tokens of a unit: whole blocks, and all tokens fit into SCHEDULE_UNITS.
+__device__ __forceinline__ u32 count_blocks(const ScoreArguments& args) {
+  return (args.num_tokens - 1u) / TOKENS_PER_BLOCK + 1;
+}
+
+// A unit has 2^this blocks: all of them fit into SCHEDULE_UNITS.
 __device__ __forceinline__ u32 schedule_unit(const ScoreArguments& args) {
-  const u32 least = (args.num_tokens - 1u) / SCHEDULE_UNITS + 1;
-  return (least + WARP_TOKENS - 1) / WARP_TOKENS * WARP_TOKENS;
+  return 32 - __clz((count_blocks(args) - 1) / SCHEDULE_UNITS);
 }
 
 // Counts the tiles of every unit, by all warps of the CTA. A CTA barrier must follow.
 __device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, const ScoreArguments& args) {
-  const int lane = lane_index();
   const u32 unit = schedule_unit(args);
-  const u32 num_tokens = args.num_tokens;
-  if (threadIdx.x < SCHEDULE_UNITS && threadIdx.x * unit >= num_tokens) tiles_of_unit[threadIdx.x] = 0;
+  if (unit > 0) {  // blocks share a unit
+    if (threadIdx.x < SCHEDULE_UNITS) tiles_of_unit[threadIdx.x] = 0;
+    __syncthreads();
+  }
+  const u32 lane = lane_index();
+  const u32 end = max(SCHEDULE_UNITS, count_blocks(args));
 #pragma unroll 1
-  for (u32 i = warp; i * unit < num_tokens; i += NUM_THREADS / 32) {
-    const u32 end = min(num_tokens, (i + 1) * unit);
-    u32 tiles = 0;  // of the lane's blocks
-#pragma unroll 1
-    for (u32 token = i * unit; token < end; token += WARP_TOKENS) {
-      const WarpRanges ranges = warp_ranges(token, args);
-      tiles += length_in_sequence(ranges.begin, ranges.end);
+  for (u32 first = warp * WARP_BLOCKS; first < end; first += NUM_THREADS / 32 * WARP_BLOCKS) {
+    const u32 block = first + lane / LANES_OF_BLOCK;
+    const BlockKeys keys = block_keys(block, args);
+    const u32 length = length_in_sequence(keys.begin, keys.end);
+    if (lane % LANES_OF_BLOCK != 0 || block >= end) continue;
+    if (unit > 0) {
+      atomicAdd(tiles_of_unit + (block >> unit), length);
+    } else {
+      tiles_of_unit[block] = length;
     }
-    tiles = __reduce_add_sync(0xffffffff, lane % LANES_OF_BLOCK == 0 ? tiles : 0);
-    if (lane == 0) tiles_of_unit[i] = tiles;
   }
 }
 
@@ -304,8 +316,8 @@ __device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, const 
 struct TileShare {
   u32 begin;
   u32 end;          // begin == end: no work
-  u32 position;     // tiles before first_token, at most begin
-  u32 first_token;  // of a unit
+  u32 position;     // tiles before first_block, at most begin
+  u32 first_block;  // of a unit
 };
 
 // The sum of value over the lanes up to this one.
@@ -332,12 +344,13 @@ __device__ __forceinline__ u32 sum_up_to_lane(u32 value) {
 // The share of this CTA, found by a whole warp from the counts of all units.
 __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const ScoreArguments& args) {
   constexpr int UNITS_OF_LANE = SCHEDULE_UNITS / 32;
-  const u32* of_lane = tiles_of_unit + lane_index() * UNITS_OF_LANE;
+  const u32 first_unit = lane_index() * UNITS_OF_LANE;
+  u32 of_unit[UNITS_OF_LANE];
   u32 tiles = 0;
 #pragma unroll
-  for (int i = 0; i < UNITS_OF_LANE; i += 4) {
-    const uint4 four = *reinterpret_cast<const uint4*>(of_lane + i);
-    tiles += four.x + four.y + four.z + four.w;
+  for (int i = 0; i < UNITS_OF_LANE; ++i) {
+    of_unit[i] = tiles_of_unit[first_unit + i];
+    tiles += of_unit[i];
   }
   const u32 inclusive = sum_up_to_lane(tiles);
 
@@ -346,16 +359,19 @@ __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const 
   TileShare share;
   share.begin = min(total, blockIdx.x * length);
   share.end = min(total, share.begin + length);
-  share.position = share.end;
-  share.first_token = 0;
-  if (share.begin == share.end) return share;
 
-  const int owner = __ffs(__ballot_sync(0xffffffff, inclusive > share.begin)) - 1;
-  share.position = __shfl_sync(0xffffffff, inclusive - tiles, owner);
-  u32 unit = owner * UNITS_OF_LANE;
-#pragma unroll 1
-  while (share.position + tiles_of_unit[unit] <= share.begin) share.position += tiles_of_unit[unit++];
-  share.first_token = unit * schedule_unit(args);
+  // The lane's first unit that ends behind the begin of the share; among the lanes, the first that has one.
+  u32 position = inclusive - tiles;
+  u32 unit = first_unit;
+#pragma unroll
+  for (int i = 0; i < UNITS_OF_LANE; ++i) {
+    if (position + of_unit[i] > share.begin) break;
+    position += of_unit[i];
+    ++unit;
+  }
+  const int owner = __ffs(__ballot_sync(0xffffffff, inclusive > share.begin)) - 1;  // -1, and so lane 31: no work
+  share.position = __shfl_sync(0xffffffff, position, owner);
+  share.first_block = __shfl_sync(0xffffffff, unit, owner) << schedule_unit(args);
   return share;
 }
 
@@ -367,6 +383,15 @@ __device__ __forceinline__ Work take_share(TileShare& share, int first_token, u3
   share.position += length_in_sequence(begin, end);
   const u32 to = max(from, min(share.end, share.position));
   return {first_token, static_cast<int>(begin / TILE_KEYS + from - first), static_cast<int>(to - from), 0};
+}
+
+// Stages what each token of a block sees, by one warp; nothing past the last token.
+__device__ __forceinline__ void stage_ranges(VisibleRange* staged, int first_token, const ScoreArguments& args) {
+#pragma unroll 1
+  for (int token = lane_index(); token < TOKENS_PER_BLOCK; token += 32) {
+    const bool exists = first_token + token < args.num_tokens;
+    staged[token] = exists ? visible_range(first_token + token, args) : VisibleRange{0, 0};
+  }
 }
 
 // common/score_element.cuh -----------------------------------------------------------------
@@ -649,8 +674,9 @@ constexpr int COLUMNS = 512;
 constexpr int Q_BYTES = COLUMNS * DEPTH;
 constexpr int WARPGROUP_COLUMNS = 128 * ACCUMULATORS;
 constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
-constexpr int MATH_WARPS = 4 * COLUMNS / WARPGROUP_COLUMNS;
+constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
 constexpr int TMA_WARP = MATH_WARPS;
+constexpr u32 START_DELAY = 300;  // clocks: about a quarter of a tile's time
 constexpr int SCHEDULER_WARP = MATH_WARPS + 1;
 constexpr int WEIGHTS_WARP = MATH_WARPS + 2;
 
@@ -662,6 +688,12 @@ struct Block {
   alignas(16) float weights[TOKENS_PER_BLOCK * WEIGHT_STRIDE];
 };
 static_assert(2 * sizeof(Block) <= UNITS_OFFSET - BLOCKS_OFFSET, "the plan reserves two blocks");
+
+__device__ __forceinline__ u32 read_clock() {
+  u32 clock;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
+  return clock;
+}
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
 mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32_bf16_fold(
@@ -676,8 +708,8 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32_bf16_fold(
   const u32 key_empty = key_full + 8 * KEY_STAGES;                // [KEY_STAGES]: every math warp is done with it
   const u32 work_full = key_empty + 8 * KEY_STAGES;               // [2]: work and ranges are written
   const u32 weights_full = work_full + 16;                        // [2]: weights are written
-  const u32 q_full = weights_full + 16;                           // [2]: Q has landed
-  const u32 block_empty = q_full + 16;                            // [2]: all that waited for the block are done with it
+  const u32 q_full = weights_full + 16;                           // [2][MATH_WARPGROUPS]: Q of the warpgroup has landed
+  const u32 block_empty = q_full + 16 * MATH_WARPGROUPS;          // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (warp == TMA_WARP) {
@@ -694,9 +726,10 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32_bf16_fold(
     for (int stage = 0; stage < 2; ++stage) {
       mbarrier_init(work_full + 8 * stage, 1);
       mbarrier_init(weights_full + 8 * stage, 1);
-      mbarrier_init(q_full + 8 * stage, 1);
       mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
     }
+#pragma unroll 1
+    for (int i = 0; i < 2 * MATH_WARPGROUPS; ++i) mbarrier_init(q_full + 8 * i, 1);
     mbarrier_init_fence();
   }
   count_tiles(tiles_of_unit, warp, args);
@@ -714,13 +747,20 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32_bf16_fold(
           const Work work = blocks[block.stage].work;
           mbarrier_arrive(block_empty + 8 * block.stage);
           if (work.num_tiles == 0) break;
-          const u32 q_barrier = q_full + 8 * block.stage;
-          mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
+          // In parts: a warpgroup starts when its own is there.
+          u32 q_barrier = q_full + 8 * MATH_WARPGROUPS * block.stage;
           u32 q_tile = q_tiles + block.stage * Q_BYTES;
+          int token = work.first_token;
 #pragma unroll 1
-          for (int token = 0; token < TOKENS_PER_BLOCK; token += TOKENS_PER_BOX) {
-            tma_load_4d(q_tile, q_map, q_barrier, 0, 0, work.first_token + token, 0);
-            q_tile += PADDED_HEADS * TOKENS_PER_BOX * DEPTH;
+          for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
+            mbarrier_arrive_expect_bytes(q_barrier, WARPGROUP_COLUMNS * DEPTH);
+#pragma unroll 1
+            for (int box = 0; box < TOKENS_PER_WARPGROUP; box += TOKENS_PER_BOX) {
+              tma_load_4d(q_tile, q_map, q_barrier, 0, 0, token, 0);
+              q_tile += PADDED_HEADS * TOKENS_PER_BOX * DEPTH;
+              token += TOKENS_PER_BOX;
+            }
+            q_barrier += 8;
           }
           int key = work.first_tile * TILE_KEYS;
 #pragma unroll 1
@@ -740,21 +780,18 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32_bf16_fold(
       TileShare share = tile_share(tiles_of_unit, args);
       RingCursor block;
 #pragma unroll 1
-      for (int token = share.first_token; share.position < share.end;) {
-        const WarpRanges ranges = warp_ranges(token, args);
+      for (u32 first = share.first_block; share.position < share.end; first += WARP_BLOCKS) {
+        const BlockKeys keys = block_keys(first + lane / LANES_OF_BLOCK, args);
 #pragma unroll 1
-        for (int leader = 0; leader < 32; leader += LANES_OF_BLOCK, token += TOKENS_PER_BLOCK) {
-          const int begin = __shfl_sync(0xffffffff, ranges.begin, leader);
-          const int end = __shfl_sync(0xffffffff, ranges.end, leader);
-          const Work work = take_share(share, token, begin, end);
+        for (int i = 0; i < WARP_BLOCKS && share.position < share.end; ++i) {
+          const int begin = __shfl_sync(0xffffffff, keys.begin, i * LANES_OF_BLOCK);
+          const int end = __shfl_sync(0xffffffff, keys.end, i * LANES_OF_BLOCK);
+          const Work work = take_share(share, (first + i) * TOKENS_PER_BLOCK, begin, end);
           if (work.num_tiles == 0) continue;
           mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
           Block& next = blocks[block.stage];
-          if (lane - lane % LANES_OF_BLOCK == leader) {
-#pragma unroll
-            for (int i = 0; i < TOKENS_OF_LANE; ++i) next.ranges[lane - leader + 32 * i] = ranges.of_token[i];
-          }
           if (lane == 0) next.work = work;
+          stage_ranges(next.ranges, work.first_token, args);
           __syncwarp();
           if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
           block.advance(2);
@@ -791,6 +828,7 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32_bf16_fold(
   const int warpgroup = warp / 4;
   const int lane_token = warpgroup * TOKENS_PER_WARPGROUP + quad_lane % TOKENS_PER_BOX;  // the lane's first one
   RingCursor ring, block;
+  u32 delay = START_DELAY * warpgroup;
 #pragma unroll 1
   while (true) {
     mbarrier_wait(work_full + 8 * block.stage, block.parity);
@@ -805,7 +843,9 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32_bf16_fold(
     u32 weight[LANE_WEIGHTS / 2];
     load_lane_weights(weight, current.weights + lane_token * WEIGHT_STRIDE, quad_lane);
     const u64 q_descriptor = wgmma_descriptor(q_tiles + block.stage * Q_BYTES + warpgroup * WARPGROUP_COLUMNS * DEPTH);
-    mbarrier_wait(q_full + 8 * block.stage, block.parity);
+    mbarrier_wait(q_full + 8 * (MATH_WARPGROUPS * block.stage + warpgroup), block.parity);
+    for (const u32 begin = read_clock(); read_clock() - begin < delay;) continue;
+    delay = 0;
 
     int key = work.first_tile * TILE_KEYS + 16 * (warp % 4) + lane / 4;  // and key + 8
     const float* scale = args.k_scale + key;
