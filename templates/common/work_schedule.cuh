@@ -10,7 +10,6 @@
 
 constexpr u32 BLOCK_START_TILES = 1;  // what starting on a block costs, in tiles: measured
 constexpr u32 SCHEDULE_UNITS = 256;   // runs of blocks whose tiles are counted together
-static_assert(NUM_THREADS >= SCHEDULE_UNITS, "a thread clears a unit");
 
 // Some tiles of one token block.
 struct Work {
@@ -102,31 +101,24 @@ __device__ __forceinline__ u32 count_blocks(const ScoreArguments& args) {
   return (args.num_tokens - 1u) / TOKENS_PER_BLOCK + 1;
 }
 
-// A unit has 2^this blocks: all of them fit into SCHEDULE_UNITS.
+// Blocks of a unit: all of them fit into SCHEDULE_UNITS.
 __device__ __forceinline__ u32 schedule_unit(const ScoreArguments& args) {
-  return 32 - __clz((count_blocks(args) - 1) / SCHEDULE_UNITS);
+  return (count_blocks(args) - 1) / SCHEDULE_UNITS + 1;
 }
 
 // Counts the tiles of every unit, by all warps of the CTA. A CTA barrier must follow.
 __device__ __forceinline__ void count_tiles(u32* tiles_of_unit, int warp, const ScoreArguments& args) {
-  const u32 unit = schedule_unit(args);
-  if (unit > 0) {  // blocks share a unit
-    if (threadIdx.x < SCHEDULE_UNITS) tiles_of_unit[threadIdx.x] = 0;
-    __syncthreads();
-  }
+  const u32 unit_blocks = schedule_unit(args);
   const u32 lane = lane_index();
-  const u32 end = max(SCHEDULE_UNITS, count_blocks(args));
 #pragma unroll 1
-  for (u32 first = warp * WARP_BLOCKS; first < end; first += NUM_THREADS / 32 * WARP_BLOCKS) {
-    const u32 block = first + lane / LANES_OF_BLOCK;
-    const BlockKeys keys = block_keys(block, args);
-    const u32 length = length_in_sequence(keys.begin, keys.end);
-    if (lane % LANES_OF_BLOCK != 0 || block >= end) continue;
-    if (unit > 0) {
-      atomicAdd(tiles_of_unit + (block >> unit), length);
-    } else {
-      tiles_of_unit[block] = length;
+  for (u32 unit = warp * WARP_BLOCKS + lane / LANES_OF_BLOCK; unit < SCHEDULE_UNITS; unit += NUM_THREADS / LANES_OF_BLOCK) {
+    u32 tiles = 0;
+#pragma unroll 1
+    for (u32 i = 0; i < unit_blocks; ++i) {
+      const BlockKeys keys = block_keys(unit * unit_blocks + i, args);
+      tiles += length_in_sequence(keys.begin, keys.end);
     }
+    if (lane % LANES_OF_BLOCK == 0) tiles_of_unit[unit] = tiles;
   }
 }
 
@@ -189,7 +181,7 @@ __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const 
   }
   const int owner = __ffs(__ballot_sync(0xffffffff, inclusive > share.begin)) - 1;  // -1, and so lane 31: no work
   share.position = __shfl_sync(0xffffffff, position, owner);
-  share.first_block = __shfl_sync(0xffffffff, unit, owner) << schedule_unit(args);
+  share.first_block = __shfl_sync(0xffffffff, unit, owner) * schedule_unit(args);
   return share;
 }
 

@@ -92,7 +92,7 @@ void print_table(const std::vector<Outcome>& outcomes) {
 
 enum class Form { short_form, full };
 
-constexpr std::uint64_t schedules_of(Form form) { return form == Form::full ? 24 : 8; }
+constexpr std::uint64_t schedules_of(Form form) { return form == Form::full ? 24 : 12; }
 
 bool may_survive(const std::string& mutant, Form form) {
   const Survivor* survivor = listed(mutant);
