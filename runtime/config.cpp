@@ -14,10 +14,11 @@ namespace mlaindex {
 namespace {
 
 constexpr std::string_view prefix = "MLAINDEX_JIT_";
-constexpr std::array<std::string_view, 9> known_names{
+constexpr std::array<std::string_view, 10> known_names{
     "MLAINDEX_JIT_CACHE_DIR",    "MLAINDEX_JIT_CACHE",        "MLAINDEX_JIT_LOG",
     "MLAINDEX_JIT_NVRTC",        "MLAINDEX_JIT_CUDA_DRIVER",  "MLAINDEX_JIT_NVRTC_CACHE",
-    "MLAINDEX_JIT_PTXAS",        "MLAINDEX_JIT_DUMP_DIR",     "MLAINDEX_JIT_OVERRIDE_DIR"};
+    "MLAINDEX_JIT_PTXAS",        "MLAINDEX_JIT_NVDISASM",     "MLAINDEX_JIT_DUMP_DIR",
+    "MLAINDEX_JIT_OVERRIDE_DIR"};
 constexpr std::string_view cache_folder = "mlaindex_jit";
 
 // Single-character edits that turn one word into the other (Levenshtein).
@@ -142,6 +143,7 @@ Config config_from_environment(const GetEnvironment& get, const std::vector<std:
   config.nvrtc_path = reader.text("MLAINDEX_JIT_NVRTC").value_or("");
   config.cuda_driver_path = reader.text("MLAINDEX_JIT_CUDA_DRIVER").value_or("");
   config.ptxas_path = reader.text("MLAINDEX_JIT_PTXAS").value_or("");
+  config.nvdisasm_path = reader.text("MLAINDEX_JIT_NVDISASM").value_or("");
   config.dump_dir = reader.text("MLAINDEX_JIT_DUMP_DIR").value_or("");
   config.override_dir = reader.text("MLAINDEX_JIT_OVERRIDE_DIR").value_or("");
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
@@ -179,6 +181,8 @@ std::vector<ConfigRow> describe(const Config& config) {
       {"MLAINDEX_JIT_NVRTC_CACHE", on_off(config.nvrtc_cache),
        "on or off: NVRTC's own disk cache beside ours"},
       {"MLAINDEX_JIT_PTXAS", or_default(config.ptxas_path, "searched for"), "path of ptxas, for changed PTX"},
+      {"MLAINDEX_JIT_NVDISASM", or_default(config.nvdisasm_path, "searched for"),
+       "path of nvdisasm, for explain --model"},
       {"MLAINDEX_JIT_DUMP_DIR", or_default(config.dump_dir.string(), "none"),
        "directory that gets source, PTX, cubin and report of every kernel"},
       {"MLAINDEX_JIT_OVERRIDE_DIR", or_default(config.override_dir.string(), "none"),

@@ -18,6 +18,7 @@ struct Config {
   std::string nvrtc_path;             // of libnvrtc; empty: searched for
   std::string cuda_driver_path;       // of libcuda; empty: libcuda.so.1
   std::string ptxas_path;             // of ptxas, which assembles changed PTX; empty: searched for
+  std::string nvdisasm_path;          // of nvdisasm, for the cycle model; empty: searched for
   std::filesystem::path dump_dir;     // every kernel's source, PTX, cubin and report go there; empty: nowhere
   std::filesystem::path override_dir; // PTX and cubins there replace those of one kernel; empty: none
   bool nvrtc_cache = false;           // true: NVRTC's own disk cache too (12.9 and later have one). Off, since a

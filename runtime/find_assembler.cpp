@@ -1,17 +1,11 @@
 #include "runtime/find_assembler.h"
 
-#include <filesystem>
+#include "runtime/toolkit_path.h"
 
 namespace mlaindex {
 
 Result<ptx::Assembler> find_assembler(const Config& config) {
-  Result<ptx::Assembler> assembler = ptx::Assembler::find(config.ptxas_path);
-  if (config.ptxas_path.empty()) {
-    for (const std::filesystem::path& toolkit : config.toolkit_dirs) {
-      Result<ptx::Assembler> found = ptx::Assembler::find((toolkit / "bin" / "ptxas").string());
-      if (found) return found;
-    }
-  }
+  Result<ptx::Assembler> assembler = ptx::Assembler::find(toolkit_path(config, config.ptxas_path, "ptxas"));
   if (assembler) return assembler;
   return Error{assembler.error().code, assembler.error().message,
                "changed PTX needs the ptxas program of the CUDA toolkit: install it, or set MLAINDEX_JIT_PTXAS to "

@@ -1,20 +1,82 @@
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "generator/explain.h"
 #include "generator/route.h"
+#include "runtime/find_disassembler.h"
 #include "tools/commands.h"
 #include "tools/lower_bound.h"
+#include "tools/model_report.h"
 
 namespace mlaindex::tools {
+namespace {
 
-Result<ExitCode> run_explain(Session& session, const SpecOptions& options) {
+// What the cycle model says: of the loop always, of a time when the size of the problem is given.
+struct ModelAnswer {
+  model::Gpu gpu;
+  model::LoopCosts loop;
+  std::optional<model::Prediction> prediction;
+};
+
+Result<ModelAnswer> ask_model(Session& session, const Spec& spec, const ExplainOptions& options) {
+  const Result<model::Gpu> gpu = options.gpu.empty() ? model::gpu_of_arch(spec.arch) : model::gpu_of_name(options.gpu);
+  if (!gpu) return gpu.error();
+  if (gpu->arch != spec.arch) {
+    return Error{ErrorCode::invalid_argument, fmt::format("--gpu {} with --arch {}", options.gpu, arch_name(spec.arch)),
+                 fmt::format("{} runs {}", gpu->name, arch_name(gpu->arch))};
+  }
+  const Result<model::Disassembler> disassembler = find_disassembler(session.config());
+  if (!disassembler) return disassembler.error();
+  const ProblemSize size = size_of(options.spec);
+  const Result<KernelLookup> lookup = session.kernels().get(spec, options.spec.plan, size);
+  if (!lookup) return lookup.error();
+  const CompiledKernel& kernel = *lookup->kernel;
+  const Result<std::string> sass = disassembler->disassemble(kernel.cubin);
+  if (!sass) return sass.error();
+  Result<model::LoopCosts> loop = model::loop_costs(*sass, spec.arch);
+  if (!loop) return loop.error();
+  ModelAnswer answer{*gpu, *std::move(loop), std::nullopt};
+  if (options.spec.num_tokens && options.spec.num_keys) {
+    Result<model::Prediction> prediction = model::predict(spec, kernel.plan, answer.loop, size, *gpu);
+    if (!prediction) return prediction.error();
+    answer.prediction = *std::move(prediction);
+  }
+  return answer;
+}
+
+void print_model(Output& output, const ModelAnswer& answer) {
+  output.line();
+  print_loop(output, answer.loop, answer.gpu);
+  Json json = {{"gpu", answer.gpu.name}, {"calibrated", answer.gpu.calibrated}, {"loop", loop_json(answer.loop)}};
+  if (answer.prediction) {
+    print_prediction(output, *answer.prediction);
+    json["prediction"] = prediction_json(*answer.prediction);
+  } else {
+    output.row("time", "give --tokens and --keys, of paged keys --requests as well");
+  }
+  output.set("model", std::move(json));
+}
+
+}  // namespace
+
+Result<ExitCode> run_explain(Session& session, const ExplainOptions& explained) {
+  const SpecOptions& options = explained.spec;
+  if (!explained.gpu.empty() && !explained.model) {
+    return Error{ErrorCode::invalid_argument, "--gpu has no meaning without --model", "add --model, or leave it out"};
+  }
   const Result<Spec> spec = spec_of(options);
   if (!spec) return spec.error();
   const Result<Plan> plan = plan_of(*spec, options);
   if (!plan) return plan.error();
+  std::optional<ModelAnswer> answer;
+  if (explained.model) {
+    Result<ModelAnswer> asked = ask_model(session, *spec, explained);
+    if (!asked) return asked.error();
+    answer = *std::move(asked);
+  }
 
   Output& output = session.output();
   std::string text = explain(*spec, *plan);
@@ -41,6 +103,7 @@ Result<ExitCode> run_explain(Session& session, const SpecOptions& options) {
                                   {"memory", bound.memory}});
   }
   output.set("launch", std::move(launch));
+  if (answer) print_model(output, *answer);
   return ExitCode::done;
 }
 

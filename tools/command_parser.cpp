@@ -122,9 +122,13 @@ void Grammar::add_kernel_commands() {
   const auto emit = std::make_shared<SpecOptions>();
   add_spec_options(add(root_, "emit", "Print the CUDA source of a kernel", run_emit, emit), *emit);
 
-  const auto explain = std::make_shared<SpecOptions>();
-  add_spec_options(add(root_, "explain", "Print the plan of a kernel: tile, roles, memory, why", run_explain, explain),
-                   *explain);
+  const auto explain = std::make_shared<ExplainOptions>();
+  CLI::App& explain_command =
+      add(root_, "explain", "Print the plan of a kernel: tile, roles, memory, why", run_explain, explain);
+  add_spec_options(explain_command, explain->spec);
+  explain_command.add_flag("--model", explain->model,
+                           "Compile it, and predict its time and what limits it from its machine code (needs nvdisasm)");
+  explain_command.add_option("--gpu", explain->gpu, "Of --model: h200 or b200 (default: that of the arch)")->type_name("GPU");
 
   const auto compile = std::make_shared<CompileOptions>();
   CLI::App& command = add(root_, "compile", "Compile a kernel, or find it in the cache", run_compile, compile);

@@ -19,8 +19,13 @@ namespace mlaindex::tools {
 // The CUDA source of a kernel.
 Result<ExitCode> run_emit(Session& session, const SpecOptions& options);
 
+struct ExplainOptions {
+  SpecOptions spec;
+  bool model = false;  // compile it, and predict its time from its machine code
+  std::string gpu;     // of the model: h200, b200; empty: that of the arch
+};
 // The plan of a kernel, and with problem sizes a lower bound of its time.
-Result<ExitCode> run_explain(Session& session, const SpecOptions& options);
+Result<ExitCode> run_explain(Session& session, const ExplainOptions& options);
 
 struct CompileOptions {
   SpecOptions spec;

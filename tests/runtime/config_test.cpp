@@ -67,10 +67,12 @@ TEST_CASE("config: folders for dumps and overrides, which must not be one") {
   CHECK_FALSE(none.dumps());
   const Config config = read({{"MLAINDEX_JIT_DUMP_DIR", "/d"},
                               {"MLAINDEX_JIT_OVERRIDE_DIR", "/o"},
-                              {"MLAINDEX_JIT_PTXAS", "/p/ptxas"}});
+                              {"MLAINDEX_JIT_PTXAS", "/p/ptxas"},
+                              {"MLAINDEX_JIT_NVDISASM", "/p/nvdisasm"}});
   CHECK(config.dump_dir == "/d");
   CHECK(config.override_dir == "/o");
   CHECK(config.ptxas_path == "/p/ptxas");
+  CHECK(config.nvdisasm_path == "/p/nvdisasm");
   CHECK(config.dumps());
   CHECK_FALSE(read({{"MLAINDEX_JIT_DUMP_DIR", "/d"}, {"MLAINDEX_JIT_OVERRIDE_DIR", "/o/../d"}}).dumps());
 }
