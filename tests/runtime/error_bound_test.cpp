@@ -148,7 +148,7 @@ TEST_CASE("the bound of a bf16 fold holds for one in any order, and is within an
         CHECK(report.passed());
         CHECK(report.max_error_to_bound > 0.02);
         owned.problem.fold = FoldType::f32;
-        if (normal) CHECK(check(owned.problem, scores, arch).mismatches > report.scores_checked / 2);
+        if (arch == Arch::sm_100a) CHECK(check(owned.problem, scores, arch).mismatches > report.scores_checked / 4);
       }
     }
   }
