@@ -1,9 +1,9 @@
-# Writes a C++ file that holds every template as text. Run as a script:
+# Writes a C++ file that holds every template (or route table) of a folder as text. Run as a script:
 #   cmake -DTEMPLATES=<folder> -DOUTPUT=<file.cpp> [-DFUNCTION=<its accessor>] -P EmbedTemplates.cmake
 if(NOT DEFINED FUNCTION)
   set(FUNCTION all_templates)
 endif()
-file(GLOB_RECURSE paths RELATIVE ${TEMPLATES} ${TEMPLATES}/*.cu ${TEMPLATES}/*.cuh)
+file(GLOB_RECURSE paths RELATIVE ${TEMPLATES} ${TEMPLATES}/*.cu ${TEMPLATES}/*.cuh ${TEMPLATES}/*.routes)
 list(SORT paths)
 set(entries "")
 foreach(path IN LISTS paths)

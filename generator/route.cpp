@@ -4,28 +4,101 @@
 
 #include <fmt/format.h>
 
+#include "generator/route_table.h"
+
 namespace mlaindex {
 
 namespace {
 
-// Paged: where the tokens of a request fill no more than 64 columns, twice as many would be computed for
-// nothing. Measured: docs/measurements.md.
-bool fits_narrow_plan(const Spec& spec, const ProblemSize& size) noexcept {
-  if (spec.layout != Layout::paged || size.num_requests == 0) return false;
-  const int tokens = (size.num_tokens + size.num_requests - 1) / size.num_requests;
-  return static_cast<long long>(tokens) * std::max(8, padded_heads(spec.num_heads)) <= 64;
+constexpr std::string_view narrow_plan = "paged_narrow";
+constexpr int narrow_columns = 64;
+
+// Where a table says nothing: twice as many columns would be computed for nothing.
+bool fits_narrow_plan(const Spec& spec, const RoutePoint& point) noexcept {
+  return static_cast<long long>(point.tokens) * std::max(8, padded_heads(spec.num_heads)) <= narrow_columns;
+}
+
+bool has(const std::vector<std::string_view>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+const PlanTime* fastest_of(const RouteRow& row, const std::vector<std::string_view>& allowed) {
+  const PlanTime* fastest = nullptr;
+  for (const PlanTime& time : row.times) {
+    if (has(allowed, time.plan) && (fastest == nullptr || time.microseconds < fastest->microseconds)) fastest = &time;
+  }
+  return fastest;
+}
+
+struct Choice {
+  std::string_view plan;
+  RouteBasis basis;
+  const RouteRow* row = nullptr;
+};
+
+Choice choose(const Spec& spec, const ProblemSize& size, const RouteTable& table,
+              const std::vector<std::string_view>& allowed) {
+  const std::string_view default_plan = allowed.front();
+  if (allowed.size() == 1) return {default_plan, RouteBasis::only_plan};
+  if (size.num_tokens <= 0 || size.num_keys <= 0 || (spec.layout == Layout::paged && size.num_requests <= 0))
+    return {default_plan, RouteBasis::unknown_size};
+  const RoutePoint point = route_point(spec.layout, size);
+  const RouteRow* row = nearest_row(table, spec, point);
+  const PlanTime* fastest = row == nullptr ? nullptr : fastest_of(*row, allowed);
+  if (fastest != nullptr) return {fastest->plan, RouteBasis::table, row};
+  const bool narrow = spec.layout == Layout::paged && has(allowed, narrow_plan) && fits_narrow_plan(spec, point);
+  return {narrow ? narrow_plan : default_plan, RouteBasis::rule};
+}
+
+std::string explain_row(const Spec& spec, const Route& route, const RouteTable& table) {
+  const RouteRow& row = *route.row;
+  std::string own, others;
+  const std::vector<std::string_view> allowed = routable_plans(spec);
+  for (const PlanTime& time : row.times) {
+    if (time.plan == route.plan.name) own = fmt::format("{:.4g} us", time.microseconds);
+    else if (has(allowed, time.plan))
+      others += fmt::format("{}{:.4g} us of {}", others.empty() ? " against " : " and ", time.microseconds, time.plan);
+  }
+  return fmt::format("{} {}{} at {}, {} heads, depth {} ({})", table.measured ? "measured" : "predicted", own, others,
+                     describe(row.layout, row.point), row.padded_heads, row.depth, table.gpu);
 }
 
 }  // namespace
 
-Result<Plan> route(const Spec& spec, const ProblemSize& size) {
+RoutePoint route_point(Layout layout, const ProblemSize& size) noexcept {
+  const int requests = std::max(1, size.num_requests);
+  if (layout == Layout::contiguous) return {1, size.num_tokens, std::max(1, size.num_keys / requests)};
+  const int tokens = static_cast<int>((static_cast<long long>(size.num_tokens) + requests - 1) / requests);
+  return {requests, std::max(1, tokens), size.num_keys};
+}
+
+Result<Route> choose_route(const Spec& spec, const ProblemSize& size, const RouteTable& table) {
   if (Status valid = validate(spec); !valid) return valid.error();
-  const std::vector<std::string> names = plan_names(spec.arch, spec.layout);
-  const bool narrow = names.size() > 1 && fits_narrow_plan(spec, size);
-  Result<Plan> plan = make_plan(spec, narrow ? names[1] : names[0]);
-  if (!plan) return plan;
+  const std::vector<std::string_view> allowed = routable_plans(spec);
+  Choice choice{{}, RouteBasis::only_plan};
+  if (!allowed.empty()) choice = choose(spec, size, table, allowed);
+  // No plan takes the spec: make_plan says why of the default one.
+  Result<Plan> plan = make_plan(spec, allowed.empty() ? routable_plans(spec.arch, spec.layout).front() : choice.plan);
+  if (!plan) return plan.error();
   if (Status legal = check_plan(*plan, spec.arch); !legal) return legal.error();
-  return plan;
+  return Route{*std::move(plan), choice.basis, choice.row};
+}
+
+Result<Plan> route(const Spec& spec, const ProblemSize& size) {
+  Result<Route> chosen = choose_route(spec, size, shipped_route_table(spec.arch));
+  if (!chosen) return chosen.error();
+  return std::move(chosen->plan);
+}
+
+std::string explain_route(const Spec& spec, const Route& route, const RouteTable& table) {
+  std::string why;
+  switch (route.basis) {
+    case RouteBasis::only_plan: why = "there is no other"; break;
+    case RouteBasis::unknown_size: why = "the default one, as no size is known"; break;
+    case RouteBasis::rule: why = "by its columns, as no time is known"; break;
+    case RouteBasis::table: why = explain_row(spec, route, table); break;
+  }
+  return fmt::format("{}: {}", route.plan.name, why);
 }
 
 namespace {

@@ -12,12 +12,41 @@ namespace mlaindex {
 struct ProblemSize {
   int num_tokens = 0;
   int num_keys = 0;      // paged: of the longest request that the block table has room for
-  int num_requests = 0;  // paged only
+  int num_requests = 0;  // of paged keys and ragged batches
 };
 
-// The plan that is expected to be the fastest for the spec and a problem of that size; the default one of
-// the spec where the size is not known (all zero). Checked. Errors: those of validate(spec).
+struct RoutePoint;
+struct RouteRow;
+struct RouteTable;
+
+// Where a problem of that size lies in a route table.
+RoutePoint route_point(Layout layout, const ProblemSize& size) noexcept;
+
+// What a plan was chosen by.
+enum class RouteBasis {
+  only_plan,     // the spec has no other
+  unknown_size,  // the default one is taken
+  table,         // the fastest in a row of the table
+  rule,          // the table has no row for the layout: the default one, or for few columns the narrow one
+};
+
+struct Route {
+  Plan plan;
+  RouteBasis basis = RouteBasis::only_plan;
+  const RouteRow* row = nullptr;  // of the table, where that is the basis
+};
+
+// The plan that is expected to be the fastest for the spec and a problem of that size: of those that a route may choose
+// for the spec, the one with the least time in the nearest row of the table, which must be that of the spec's arch.
+// Checked. The same input gives the same choice on every machine. Errors: those of validate(spec) and make_plan.
+Result<Route> choose_route(const Spec& spec, const ProblemSize& size, const RouteTable& table);
+
+// The same by the shipped table, and of it the plan.
 Result<Plan> route(const Spec& spec, const ProblemSize& size = {});
+
+// "paged_narrow: measured 3.4 us against 3.9 us of paged at 1 request x 1 token x 8192 keys, 64 heads, depth 128
+// (NVIDIA H200)". The table is that of the choice.
+std::string explain_route(const Spec& spec, const Route& route, const RouteTable& table);
 
 // CTAs of a launch. Of a persistent plan: {workers, 1}, one for each slot of the GPU but no more than
 // there are tiles. Of others: {token blocks, key parts}; the keys of a block are split over CTAs where

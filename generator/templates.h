@@ -14,6 +14,9 @@ struct Template {
 // Every template, ordered by path.
 std::span<const Template> all_templates() noexcept;
 
+// Every file of generator/routes/, ordered by path: "sm_90a.routes".
+std::span<const Template> all_route_tables() noexcept;
+
 // Null when there is none of that path.
 const Template* find_template(std::string_view path) noexcept;
 

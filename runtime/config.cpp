@@ -14,11 +14,11 @@ namespace mlaindex {
 namespace {
 
 constexpr std::string_view prefix = "MLAINDEX_JIT_";
-constexpr std::array<std::string_view, 10> known_names{
+constexpr std::array<std::string_view, 11> known_names{
     "MLAINDEX_JIT_CACHE_DIR",    "MLAINDEX_JIT_CACHE",        "MLAINDEX_JIT_LOG",
     "MLAINDEX_JIT_NVRTC",        "MLAINDEX_JIT_CUDA_DRIVER",  "MLAINDEX_JIT_NVRTC_CACHE",
     "MLAINDEX_JIT_PTXAS",        "MLAINDEX_JIT_NVDISASM",     "MLAINDEX_JIT_DUMP_DIR",
-    "MLAINDEX_JIT_OVERRIDE_DIR"};
+    "MLAINDEX_JIT_OVERRIDE_DIR", "MLAINDEX_JIT_ROUTES"};
 constexpr std::string_view cache_folder = "mlaindex_jit";
 
 // Single-character edits that turn one word into the other (Levenshtein).
@@ -146,6 +146,7 @@ Config config_from_environment(const GetEnvironment& get, const std::vector<std:
   config.nvdisasm_path = reader.text("MLAINDEX_JIT_NVDISASM").value_or("");
   config.dump_dir = reader.text("MLAINDEX_JIT_DUMP_DIR").value_or("");
   config.override_dir = reader.text("MLAINDEX_JIT_OVERRIDE_DIR").value_or("");
+  config.routes_path = reader.text("MLAINDEX_JIT_ROUTES").value_or("");
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
     if (auto directory = reader.text(name)) config.toolkit_dirs.emplace_back(*directory);
   }
@@ -187,6 +188,8 @@ std::vector<ConfigRow> describe(const Config& config) {
        "directory that gets source, PTX, cubin and report of every kernel"},
       {"MLAINDEX_JIT_OVERRIDE_DIR", or_default(config.override_dir.string(), "none"),
        "directory of PTX and cubins that replace those of a kernel"},
+      {"MLAINDEX_JIT_ROUTES", or_default(config.routes_path.string(), "none"),
+       "route table of 'mlaindex tune' in place of the shipped one of its arch"},
   };
 }
 

@@ -21,6 +21,7 @@ struct Config {
   std::string nvdisasm_path;          // of nvdisasm, for the cycle model; empty: searched for
   std::filesystem::path dump_dir;     // every kernel's source, PTX, cubin and report go there; empty: nowhere
   std::filesystem::path override_dir; // PTX and cubins there replace those of one kernel; empty: none
+  std::filesystem::path routes_path;  // a route table in place of the shipped one of its arch; empty: none
   bool nvrtc_cache = false;           // true: NVRTC's own disk cache too (12.9 and later have one). Off, since a
                                       // hit there does not run the assembler, and its warnings are lost
   std::vector<std::filesystem::path> toolkit_dirs;  // CUDA_HOME, CUDA_PATH

@@ -21,6 +21,7 @@
 #include "runtime/kernel_dump.h"
 #include "runtime/kernel_override.h"
 #include "runtime/kernel_passes.h"
+#include "runtime/routes.h"
 
 namespace mlaindex {
 namespace {
@@ -63,7 +64,7 @@ struct KernelStore::State {
 
   State(Config configuration, Log messages, std::unique_ptr<Compiler> with, FileSystem system)
       : config(std::move(configuration)), log(std::move(messages)), compiler(std::move(with)),
-        files(std::move(system)) {
+        files(std::move(system)), routes(config, log) {
     std::error_code absent;
     if (!config.override_dir.empty() && !std::filesystem::is_directory(config.override_dir, absent))
       log.warn(fmt::format("there is no override folder '{}': nothing is overridden", config.override_dir.string()));
@@ -92,6 +93,7 @@ struct KernelStore::State {
   const Log log;
   const std::unique_ptr<Compiler> compiler;
   const FileSystem files;
+  const Routes routes;
   std::optional<CacheStore> cache;
   const ptx::Pipeline pipeline = ptx::default_pipeline();
 
@@ -106,9 +108,8 @@ struct KernelStore::State {
 
 Result<KernelLookup> KernelStore::State::get(const Spec& spec, std::string_view plan_name, const ProblemSize& size) {
   if (Status valid = validate(spec); !valid) return valid.error();
-  Result<Plan> plan = plan_name.empty() ? route(spec, size) : make_plan(spec, plan_name);
+  Result<Plan> plan = find_plan(spec, plan_name, size, routes);
   if (!plan) return plan.error();
-  if (Status allowed = check_plan(*plan, spec.arch); !allowed) return allowed.error();
 
   const Request request{packed_key(spec), plan->name};
   std::promise<KernelResult> promise;

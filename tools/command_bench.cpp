@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tools/bench/bench_run.h"
+#include "tools/bench/open_gpu.h"
 #include "tools/commands.h"
 #include "tools/kernel_report.h"
 #include "tools/output_file.h"
@@ -16,7 +17,6 @@ namespace mlaindex::tools {
 namespace {
 
 constexpr std::array both_families{BenchFamily::prefill, BenchFamily::decode};
-constexpr int least_samples = 3;
 
 struct Timed {
   BenchShape shape;
@@ -73,9 +73,9 @@ Result<std::vector<BenchShape>> shapes_of(const BenchOptions& options) {
 
 // Every shape of every model, family by family.
 Result<std::vector<Timed>> timed_of(const BenchOptions& options) {
-  if (options.samples < least_samples || options.samples > max_bench_samples) {
+  if (options.samples < least_bench_samples || options.samples > max_bench_samples) {
     return Error{ErrorCode::invalid_argument, fmt::format("--samples {}", options.samples),
-                 fmt::format("allowed: {} to {}", least_samples, max_bench_samples)};
+                 fmt::format("allowed: {} to {}", least_bench_samples, max_bench_samples)};
   }
   const Result<std::vector<BenchModel>> models = models_of(options);
   if (!models) return models.error();
@@ -92,25 +92,6 @@ Result<std::vector<Timed>> timed_of(const BenchOptions& options) {
   return timed;
 }
 
-Result<std::unique_ptr<CudaDevice>> open_gpu(Session& session, const std::string& name) {
-  if (name == "emulator" || name == "cpu") {
-    return Error{ErrorCode::no_device,
-                 fmt::format("--device {}: timings need a GPU; how long the {} takes says nothing about one", name,
-                             name == "cpu" ? "reference" : "emulator"),
-                 "allowed: auto, cuda:N; 'mlaindex explain --tokens N --keys N' predicts a bound without a GPU"};
-  }
-  const std::optional<int> ordinal = name == "auto" ? 0 : cuda_ordinal(name);
-  if (!ordinal) {
-    return Error{ErrorCode::invalid_argument, fmt::format("unknown device '{}'", name), "allowed: auto, cuda:N"};
-  }
-  auto device = CudaDevice::open(*ordinal, session.kernels(), session.config());
-  if (!device) {
-    return Error{device.error().code, "timings need a GPU: " + device.error().message,
-                 "'mlaindex doctor' says what this machine lacks"};
-  }
-  return device;
-}
-
 void print_device(Output& output, const CudaDevice& device, const BenchOptions& options) {
   const DeviceProperties& properties = device.context()->properties();
   output.row("device", fmt::format("{}, {} SMs, {} MiB of L2", device.name(), properties.num_sms, properties.l2_bytes >> 20));
@@ -120,15 +101,6 @@ void print_device(Output& output, const CudaDevice& device, const BenchOptions& 
   output.set("l2_bytes", properties.l2_bytes);
   output.set("samples", options.samples);
   output.set("seed", options.seed);
-}
-
-void print_checks(Output& output, const std::vector<BenchCheck>& checks) {
-  Json json = Json::array();
-  for (const BenchCheck& check : checks) {
-    output.row("check", fmt::format("{}: {}, plan {}: {}", check.passed ? "PASS" : "FAIL", check.kernel, check.plan, check.summary));
-    json.push_back({{"kernel", check.kernel}, {"plan", check.plan}, {"passed", check.passed}, {"summary", check.summary}});
-  }
-  output.set("checks", std::move(json));
 }
 
 void print_roofs(Output& output, const Roofs& roofs) {

@@ -40,7 +40,7 @@ Result<ExitCode> run_compile(Session& session, const CompileOptions& options) {
   if (!rewrite) return rewrite.error();
   const Result<Spec> spec = spec_of(options.spec);
   if (!spec) return spec.error();
-  Result<KernelLookup> lookup = session.kernels().get(*spec, options.spec.plan);
+  Result<KernelLookup> lookup = session.kernels().get(*spec, options.spec.plan, size_of(options.spec));
   if (!lookup) return lookup.error();
 
   const bool report = options.emit == "report", rewrites = !options.rewrite.empty();

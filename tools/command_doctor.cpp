@@ -124,6 +124,22 @@ void examine_cache(Session& session) {
                        {"kernels", listings->size()}, {"damaged", damaged}});
 }
 
+void examine_routes(Session& session) {
+  Output& output = session.output();
+  Json routes = Json::object();
+  std::string text;
+  for (Arch arch : all_archs) {
+    const RouteTable& table = session.routes().table(arch);
+    const std::string origin = session.routes().origin(arch);
+    text += fmt::format("{}{}: {}, {} {}, {} {}", text.empty() ? "" : "\n", arch_name(arch), origin,
+                        table.measured ? "measured on" : "predicted for", table.gpu, table.rows.size(),
+                        table.rows.size() == 1 ? "row" : "rows");
+    routes[std::string(arch_name(arch))] = {{"origin", origin}, {"gpu", table.gpu}, {"rows", table.rows.size()}};
+  }
+  report(output, "routes", text);
+  output.set("routes", std::move(routes));
+}
+
 void print_settings(Session& session) {
   Output& output = session.output();
   Json settings = Json::object();
@@ -144,6 +160,7 @@ Result<ExitCode> run_doctor(Session& session) {
   const bool compiles = examine_nvrtc(session);
   const bool runs = examine_gpus(session);
   examine_cache(session);
+  examine_routes(session);
   output.line();
   print_settings(session);
   output.line();

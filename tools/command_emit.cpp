@@ -6,7 +6,7 @@ namespace mlaindex::tools {
 Result<ExitCode> run_emit(Session& session, const SpecOptions& options) {
   const Result<Spec> spec = spec_of(options);
   if (!spec) return spec.error();
-  const Result<Plan> plan = plan_of(*spec, options);
+  const Result<Plan> plan = find_plan(*spec, options.plan, size_of(options), session.routes());
   if (!plan) return plan.error();
   const Result<std::string> source = emit_source(*spec, *plan);
   if (!source) return source.error();

@@ -14,6 +14,13 @@
 namespace mlaindex::tools {
 namespace {
 
+std::string route_text(const Routes& routes, const Spec& spec, const SpecOptions& options) {
+  if (!options.plan.empty()) return options.plan + ": as asked";
+  const RouteTable& table = routes.table(spec.arch);
+  const Result<Route> chosen = choose_route(spec, size_of(options), table);
+  return chosen ? explain_route(spec, *chosen, table) : chosen.error().text();
+}
+
 // What the cycle model says: of the loop always, of a time when the size of the problem is given.
 struct ModelAnswer {
   model::Gpu gpu;
@@ -69,7 +76,7 @@ Result<ExitCode> run_explain(Session& session, const ExplainOptions& explained) 
   }
   const Result<Spec> spec = spec_of(options);
   if (!spec) return spec.error();
-  const Result<Plan> plan = plan_of(*spec, options);
+  const Result<Plan> plan = find_plan(*spec, options.plan, size_of(options), session.routes());
   if (!plan) return plan.error();
   std::optional<ModelAnswer> answer;
   if (explained.model) {
@@ -79,16 +86,20 @@ Result<ExitCode> run_explain(Session& session, const ExplainOptions& explained) 
   }
 
   Output& output = session.output();
+  const std::string route = route_text(session.routes(), *spec, options);
   std::string text = explain(*spec, *plan);
   output.set("spec", to_string(*spec));
   output.set("plan", plan->name);
   output.set("kernel", kernel_name(*spec, *plan));
+  output.set("route", route);
   output.set("text", text);
   nlohmann::json launch = {{"tokens_per_block", plan->tokens_per_block}, {"tile_keys", plan->tile_keys}, {"mma_n", plan->mma_n},
                            {"num_threads", plan->num_threads}, {"ctas_per_sm", plan->ctas_per_sm},
                            {"dynamic_shared_bytes", plan->shared_bytes()}};
   while (text.ends_with('\n')) text.pop_back();
   output.line(text);
+  output.line();
+  output.line(fmt::format("{:<10} {}", "route", route));
   if (options.num_tokens && options.num_keys) {
     const LowerBound bound = lower_bound(*spec, *options.num_tokens, *options.num_keys);
     const LaunchGrid grid = launch_grid(*plan, size_of(options), bound.num_sms);

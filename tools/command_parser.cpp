@@ -89,6 +89,7 @@ class Grammar {
   void add_make_case();
   void add_prewarm();
   void add_bench();
+  void add_tune();
   void add_cache();
   std::string words_understood() const;
 
@@ -106,6 +107,7 @@ Grammar::Grammar() {
   add_kernel_commands();
   add_prewarm();
   add_bench();
+  add_tune();
   add_cache();
   add(root_, "doctor", "What works on this machine, what does not, and what to do", run_doctor);
 }
@@ -244,6 +246,24 @@ void Grammar::add_bench() {
   command.add_option("--samples", options->samples, "Of each timing (default 30)")->type_name("N");
   command.add_option("--seed", options->seed, "Of the data (default 1)")->type_name("N");
   command.add_option("--plot", options->plot, "File for a plot of time against context")->type_name("FILE.svg");
+}
+
+void Grammar::add_tune() {
+  const auto options = std::make_shared<TuneOptions>();
+  CLI::App& command = add(root_, "tune", "Time every plan on a GPU and write the table that routes are chosen by", run_tune, options);
+  command.add_flag("--check", options->check,
+                   "Judge the table in effect instead, on other sizes: exit code 1 when a choice is over 5 % behind the best");
+  command.add_option("--heads", options->num_heads, "Indexer heads, each 1 to 128 (default 4, 8, 16, 32, 64, 128)")
+      ->delimiter(',')
+      ->type_name("N,...");
+  command.add_option("--depth", options->depths, "Elements per head: 32, 64, 128 (default 128)")
+      ->delimiter(',')
+      ->type_name("N,...");
+  command.add_option("--page-size", options->page_size, "Keys a page: 16, 32, 64 (default), 128 or 256")->type_name("N");
+  command.add_option("--device", options->device, "auto (default: cuda:0) or cuda:N")->type_name("DEVICE");
+  command.add_option("--samples", options->samples, "Of each timing (default 9)")->type_name("N");
+  command.add_option("--seed", options->seed, "Of the data (default 1)")->type_name("N");
+  command.add_option("-o,--output", options->output, "File for the table (default: stdout)")->type_name("FILE");
 }
 
 void Grammar::add_cache() {

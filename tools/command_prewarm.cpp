@@ -20,7 +20,7 @@ namespace {
 constexpr int max_jobs = 256;
 constexpr std::string_view cache_hint = "name a writable folder with --cache-dir or MLAINDEX_JIT_CACHE_DIR";
 
-// One kernel. An empty plan name is the route's choice, which for contiguous keys is always the same.
+// One kernel.
 struct Wanted {
   Spec spec;
   std::string plan;
@@ -28,14 +28,16 @@ struct Wanted {
   bool operator==(const Wanted&) const = default;
 };
 
-// Adds the spec in every form of the output, with that plan.
-void add_forms(std::vector<Wanted>& kernels, Spec spec, const std::string& plan) {
-  for (ScoreType score_type : {ScoreType::f32, ScoreType::bf16}) {
-    for (Fill fill : {Fill::none, Fill::negative_infinity}) {
-      spec.score_type = score_type;
-      spec.fill = fill;
-      const Wanted wanted{spec, plan};
-      if (std::find(kernels.begin(), kernels.end(), wanted) == kernels.end()) kernels.push_back(wanted);
+// Adds the spec in every form of the output, with every plan that a route may choose.
+void add_forms(std::vector<Wanted>& kernels, Spec spec) {
+  for (std::string_view plan : routable_plans(spec)) {
+    for (ScoreType score_type : {ScoreType::f32, ScoreType::bf16}) {
+      for (Fill fill : {Fill::none, Fill::negative_infinity}) {
+        spec.score_type = score_type;
+        spec.fill = fill;
+        const Wanted wanted{spec, std::string(plan)};
+        if (std::find(kernels.begin(), kernels.end(), wanted) == kernels.end()) kernels.push_back(wanted);
+      }
     }
   }
 }
@@ -45,7 +47,7 @@ Status add_kernels(std::vector<Wanted>& kernels, Spec shape, const std::vector<i
   if (Status valid = validate(shape); !valid) return valid;
   for (Mask mask : {Mask::full, Mask::ranges, Mask::ragged, Mask::ragged_causal}) {
     shape.mask = mask;
-    add_forms(kernels, shape, "");
+    add_forms(kernels, shape);
   }
   shape.layout = Layout::paged;
   for (int page_size : page_sizes) {
@@ -53,9 +55,7 @@ Status add_kernels(std::vector<Wanted>& kernels, Spec shape, const std::vector<i
     for (Mask mask : {Mask::context, Mask::context_rows, Mask::ragged, Mask::ragged_causal}) {
       shape.mask = mask;
       if (Status valid = validate(shape); !valid) return valid;
-      for (const std::string& plan : plan_names(shape.arch, Layout::paged)) {
-        if (make_plan(shape, plan)) add_forms(kernels, shape, plan);  // some plans take few heads only
-      }
+      add_forms(kernels, shape);
     }
   }
   return {};

@@ -84,7 +84,7 @@ Result<std::optional<KernelLookup>> make_kernel_ahead(Session& session, const Ca
   const bool wanted = parsed.arch || options.device == "auto";
   if (!wanted || input.problem.num_tokens == 0 || input.problem.num_keys == 0) return std::optional<KernelLookup>{};
   Result<KernelLookup> lookup =
-      session.kernels().get(spec_for(input.problem, parsed.arch.value_or(Arch::sm_90a)), options.settings.plan);
+      session.kernels().get(spec_for(input.problem, parsed.arch.value_or(Arch::sm_90a)), options.settings.plan, size_of(input.problem));
   if (lookup) return std::optional(*std::move(lookup));
   if (exit_code_of(lookup.error().code) == ExitCode::wrong_usage) return std::move(lookup).error();
   session.log().warn("no kernel was made: " + lookup.error().text());

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "generator/route.h"
-
 namespace mlaindex::tools {
 namespace {
 
@@ -70,14 +68,6 @@ Result<Spec> spec_of(const SpecOptions& options) {
 ProblemSize size_of(const SpecOptions& options) {
   return {static_cast<int>(options.num_tokens.value_or(0)), static_cast<int>(options.num_keys.value_or(0)),
           static_cast<int>(options.num_requests.value_or(0))};
-}
-
-Result<Plan> plan_of(const Spec& spec, const SpecOptions& options) {
-  if (options.plan.empty()) return route(spec, size_of(options));
-  Result<Plan> plan = make_plan(spec, options.plan);
-  if (!plan) return plan;
-  if (Status runs = check_plan(*plan, spec.arch); !runs) return runs.error();
-  return plan;
 }
 
 }  // namespace mlaindex::tools

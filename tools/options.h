@@ -6,7 +6,6 @@
 #include <string>
 
 #include "generator/base/result.h"
-#include "generator/plan.h"
 #include "generator/route.h"
 #include "generator/spec.h"
 #include "runtime/config.h"
@@ -42,9 +41,6 @@ struct SpecOptions {
 
 // Errors: unsupported_arch, unsupported_shape, invalid_argument; each says what is allowed.
 Result<Spec> spec_of(const SpecOptions& options);
-
-// The named plan, checked, or the one that fits the size given.
-Result<Plan> plan_of(const Spec& spec, const SpecOptions& options);
 
 // Zero where not given.
 ProblemSize size_of(const SpecOptions& options);

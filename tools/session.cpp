@@ -22,4 +22,9 @@ KernelStore& Session::kernels() {
   return *kernels_;
 }
 
+const Routes& Session::routes() {
+  if (!routes_) routes_.emplace(config_, log_);
+  return *routes_;
+}
+
 }  // namespace mlaindex::tools

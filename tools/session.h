@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "runtime/config.h"
 #include "runtime/kernel_store.h"
 #include "runtime/log.h"
+#include "runtime/routes.h"
 #include "tools/output.h"
 
 namespace mlaindex::tools {
@@ -23,12 +25,15 @@ class Session {
 
   // Opened at the first call: commands that compile nothing touch no cache.
   KernelStore& kernels();
+  // Read at the first call.
+  const Routes& routes();
 
  private:
   Config config_;
   Output& output_;
   Log log_;
   std::unique_ptr<KernelStore> kernels_;
+  std::optional<Routes> routes_;
 };
 
 }  // namespace mlaindex::tools

@@ -1,4 +1,5 @@
 #include "generator/route.h"
+#include "generator/route_table.h"
 
 #include <catch2/catch.hpp>
 
@@ -26,9 +27,11 @@ TEST_CASE("the default plan of an arch is its first") {
   CHECK(route(spec).error().code == ErrorCode::unsupported_shape);
 }
 
-TEST_CASE("paged keys: few columns take the narrow plan, more or unknown ones the wide plan") {
+TEST_CASE("paged keys without a table: few columns take the narrow plan, more or unknown ones the wide plan") {
   Spec spec{.arch = Arch::sm_90a, .num_heads = 64, .mask = Mask::context, .layout = Layout::paged, .page_size = 64};
-  const auto name = [&](int tokens, int requests) { return route(spec, {tokens, 4096, requests})->name; };
+  const auto name = [&](int tokens, int requests) {
+    return choose_route(spec, {tokens, 4096, requests}, {spec.arch, true, "", {}})->plan.name;
+  };
   CHECK(route(spec)->name == "paged");
   CHECK(name(5, 5) == "paged_narrow");
   CHECK(name(10, 5) == "paged");

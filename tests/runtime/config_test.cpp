@@ -68,11 +68,13 @@ TEST_CASE("config: folders for dumps and overrides, which must not be one") {
   const Config config = read({{"MLAINDEX_JIT_DUMP_DIR", "/d"},
                               {"MLAINDEX_JIT_OVERRIDE_DIR", "/o"},
                               {"MLAINDEX_JIT_PTXAS", "/p/ptxas"},
-                              {"MLAINDEX_JIT_NVDISASM", "/p/nvdisasm"}});
+                              {"MLAINDEX_JIT_NVDISASM", "/p/nvdisasm"},
+                              {"MLAINDEX_JIT_ROUTES", "/r"}});
   CHECK(config.dump_dir == "/d");
   CHECK(config.override_dir == "/o");
   CHECK(config.ptxas_path == "/p/ptxas");
   CHECK(config.nvdisasm_path == "/p/nvdisasm");
+  CHECK(config.routes_path == "/r");
   CHECK(config.dumps());
   CHECK_FALSE(read({{"MLAINDEX_JIT_DUMP_DIR", "/d"}, {"MLAINDEX_JIT_OVERRIDE_DIR", "/o/../d"}}).dumps());
 }
@@ -110,7 +112,7 @@ TEST_CASE("config: the nearest name is the one with the fewest edits") {
 
 TEST_CASE("config: describe names every variable and the values in effect") {
   const std::vector<ConfigRow> rows = describe(read({{"MLAINDEX_JIT_LOG", "info"}}));
-  REQUIRE(rows.size() == 10);
+  REQUIRE(rows.size() == 11);
   for (const ConfigRow& row : rows) {
     CHECK(row.variable.starts_with("MLAINDEX_JIT_"));
     CHECK_FALSE(row.meaning.empty());
@@ -122,5 +124,5 @@ TEST_CASE("config: describe names every variable and the values in effect") {
 
 TEST_CASE("config: that of this process is read without a warning about its own names") {
   const Config config = config_from_environment();
-  CHECK(describe(config).size() == 10);
+  CHECK(describe(config).size() == 11);
 }

@@ -82,6 +82,12 @@ TEST_CASE("wrong usage ends with 2, says what is wrong and where to look") {
       {{"prewarm", "--heads", "4", "--fold", "f16"}, "unknown fold 'f16'"},
       {{"prewarm", "--heads", "4", "--jobs", "-1"}, "--jobs -1"},
       {{"cache"}, "--help"},
+      {{"tune", "--heads", "129"}, "num_heads = 129"},
+      {{"tune", "--depth", "96"}, "depth = 96"},
+      {{"tune", "--page-size", "48"}, "page_size = 48"},
+      {{"tune", "--samples", "2"}, "--samples 2"},
+      {{"tune", "--check", "-o", run.file("x")}, "-o with --check"},
+      {{"tune", "--device", "tpu"}, "unknown device 'tpu'"},
   };
   for (const Wrong& one : wrong) {
     const Finished finished = run(one.words);

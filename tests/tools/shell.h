@@ -27,6 +27,7 @@ class Shell {
     environment.try_emplace("MLAINDEX_JIT_CACHE", "");
     environment.try_emplace("MLAINDEX_JIT_DUMP_DIR", "");
     environment.try_emplace("MLAINDEX_JIT_OVERRIDE_DIR", "");
+    environment.try_emplace("MLAINDEX_JIT_ROUTES", "");
     return run_process(words, environment);
   }
 

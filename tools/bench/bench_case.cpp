@@ -121,6 +121,19 @@ Mask bench_mask(BenchFamily family) noexcept {
   return family == BenchFamily::prefill ? Mask::ragged_causal : Mask::context;
 }
 
+Spec bench_spec(BenchFamily family, const BenchModel& model, Arch arch) noexcept {
+  const bool paged = family == BenchFamily::decode;
+  return {.arch = arch,
+          .num_heads = model.num_heads,
+          .depth = model.depth,
+          .mask = bench_mask(family),
+          .score_type = model.score_type,
+          .fill = model.fill,
+          .layout = paged ? Layout::paged : Layout::contiguous,
+          .page_size = paged ? model.page_size : 0,
+          .fold = model.fold};
+}
+
 Result<Case> make_bench_case(const BenchShape& shape, const BenchModel& model, std::uint64_t seed) try {
   Random random(seed);
   NormalCodes codes(random);

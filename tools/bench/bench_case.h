@@ -21,6 +21,7 @@ struct BenchModel {
 };
 
 Mask bench_mask(BenchFamily family) noexcept;
+Spec bench_spec(BenchFamily family, const BenchModel& model, Arch arch) noexcept;
 
 // The same data for the same seed. Elements are normal, so that the GPU draws the power of real work;
 // to fill gigabytes in a second, long runs of them repeat. Contexts of several requests are uniform from

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/cuda_device.h"
+#include "runtime/uploaded_problem.h"
+#include "tools/bench/kernel_checks.h"
 #include "tools/bench/report.h"
 
 namespace mlaindex::tools {
@@ -17,19 +17,18 @@ struct BenchSettings {
   std::uint64_t seed = 1;
 };
 
-// A kernel's scores of a small case against the f64 reference.
-struct BenchCheck {
-  std::string kernel, plan;
-  bool passed = false;
-  std::string summary;
-};
+// The same error, naming the shape.
+Error at(const BenchShape& shape, const Error& error);
+
+// The problem on the GPU, with room for its scores. Errors: out_of_memory, those of the driver.
+Result<UploadedProblem> upload(const CudaDevice& device, const ScoreProblem& problem);
 
 // For one thread at a time. Errors name the shape.
 class BenchRun {
  public:
   // The device and the store must outlive it.
   BenchRun(CudaDevice& device, KernelStore& kernels, const BenchSettings& settings)
-      : device_(device), kernels_(kernels), settings_(settings) {}
+      : device_(device), kernels_(kernels), settings_(settings), checks_(device, settings.seed) {}
 
   // Checks the kernel that the shape is routed to, unless that was done; whether all so far passed.
   Result<bool> check(const BenchShape& shape, const BenchModel& model);
@@ -38,17 +37,15 @@ class BenchRun {
   // not checked before and fails its check now.
   Result<BenchResult> time(GpuStopwatch& stopwatch, const BenchShape& shape, const BenchModel& model);
 
-  const std::vector<BenchCheck>& checks() const noexcept { return checks_; }
+  const std::vector<BenchCheck>& checks() const noexcept { return checks_.results(); }
 
  private:
   Result<KernelLookup> kernel_for(const BenchShape& shape, const BenchModel& model, const ProblemSize& size);
-  Result<bool> check_kernel(const CompiledKernel& kernel, const BenchShape& shape, const BenchModel& model);
 
   CudaDevice& device_;
   KernelStore& kernels_;
   BenchSettings settings_;
-  std::vector<BenchCheck> checks_;
-  std::set<std::string> checked_;  // keys of kernels
+  KernelChecks checks_;
 };
 
 }  // namespace mlaindex::tools

@@ -35,6 +35,22 @@ Result<double> warm_up(GpuStopwatch& stopwatch, const Enqueue& launch) {
   return least;
 }
 
+// A graph whose replay is a sample of warm launches.
+struct WarmGraph {
+  double estimate = 0;  // microseconds of a launch
+  int launches = 0;
+  CapturedGraph graph;
+};
+
+Result<WarmGraph> warm_graph(GpuStopwatch& stopwatch, const Enqueue& launch) {
+  const Result<double> estimate = warm_up(stopwatch, launch);
+  if (!estimate) return estimate.error();
+  const int launches = launches_within(sample_microseconds, *estimate, 1, most_launches_per_sample);
+  Result<CapturedGraph> graph = stopwatch.capture(launches, launch);
+  if (!graph) return graph.error();
+  return WarmGraph{*estimate, launches, *std::move(graph)};
+}
+
 Result<Spread> host_cost(GpuStopwatch& stopwatch, const Enqueue& launch, int launches) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> costs;
@@ -56,29 +72,27 @@ Result<Spread> host_cost(GpuStopwatch& stopwatch, const Enqueue& launch, int lau
 Result<LaunchTimes> time_launches(GpuStopwatch& stopwatch, Launcher& launcher, const DeviceProblem& problem,
                                   int samples) {
   const Enqueue launch = [&](cuda::Stream stream) { return launcher.launch(problem, stream); };
-  const Result<double> estimate = warm_up(stopwatch, launch);
-  if (!estimate) return estimate.error();
+  const Result<WarmGraph> many = warm_graph(stopwatch, launch);
+  if (!many) return many.error();
 
   LaunchTimes times;
-  times.launches_per_sample = launches_within(sample_microseconds, *estimate, 1, most_launches_per_sample);
+  times.launches_per_sample = many->launches;
   const Enqueue launches = [&](cuda::Stream stream) -> Status {
     for (int i = 0; i < times.launches_per_sample; ++i) {
       if (Status status = launch(stream); !status) return status;
     }
     return {};
   };
-  const Result<CapturedGraph> many = stopwatch.capture(times.launches_per_sample, launch);
-  if (!many) return many.error();
   const Result<CapturedGraph> one = stopwatch.capture(1, launch);
   if (!one) return one.error();
-  const Enqueue replay_many = [&](cuda::Stream stream) { return many->replay(stream); };
+  const Enqueue replay_many = [&](cuda::Stream stream) { return many->graph.replay(stream); };
   const Enqueue replay_one = [&](cuda::Stream stream) { return one->replay(stream); };
   for (const Enqueue* first : {&replay_many, &replay_one}) {  // the first replay uploads the graph
     if (const Result<double> time = stopwatch.warm(*first); !time) return time.error();
   }
 
   const double per_launch = 1.0 / times.launches_per_sample;
-  const int host_launches = launches_within(host_microseconds, *estimate, least_host_launches, most_host_launches);
+  const int host_launches = launches_within(host_microseconds, many->estimate, least_host_launches, most_host_launches);
   struct Measured {
     Spread* into;
     Result<Spread> spread;
@@ -94,6 +108,28 @@ Result<LaunchTimes> time_launches(GpuStopwatch& stopwatch, Launcher& launcher, c
     *measured.into = scaled(*measured.spread, measured.factor);
   }
   return times;
+}
+
+Result<std::vector<Spread>> time_in_turn(GpuStopwatch& stopwatch, std::span<Launcher* const> launchers,
+                                         const DeviceProblem& problem, int samples) {
+  std::vector<WarmGraph> graphs;
+  std::vector<std::vector<double>> times(launchers.size());
+  for (Launcher* launcher : launchers) {
+    Result<WarmGraph> graph =
+        warm_graph(stopwatch, [&](cuda::Stream stream) { return launcher->launch(problem, stream); });
+    if (!graph) return graph.error();
+    graphs.push_back(*std::move(graph));
+  }
+  for (int sample = -1; sample < samples; ++sample) {  // the first replay uploads the graph
+    for (std::size_t i = 0; i < graphs.size(); ++i) {
+      const Result<double> time = stopwatch.warm([&](cuda::Stream stream) { return graphs[i].graph.replay(stream); });
+      if (!time) return time.error();
+      if (sample >= 0) times[i].push_back(*time / graphs[i].launches);
+    }
+  }
+  std::vector<Spread> spreads;
+  for (std::vector<double>& of_launcher : times) spreads.push_back(spread_of(std::move(of_launcher)));
+  return spreads;
 }
 
 }  // namespace mlaindex::tools

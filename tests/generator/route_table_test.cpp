@@ -1,0 +1,158 @@
+#include "generator/route_table.h"
+
+#include <catch2/catch.hpp>
+
+#include "generator/plan.h"
+#include "generator/route.h"
+#include "generator/templates.h"
+
+using namespace mlaindex;
+using Catch::Contains;
+
+namespace {
+
+const std::string header = "mlaindex-routes 1\narch sm_90a\nmeasured NVIDIA H200\n";
+
+Spec paged_spec(int num_heads = 64, int depth = 128) {
+  return {.arch = Arch::sm_90a, .num_heads = num_heads, .depth = depth, .mask = Mask::context, .layout = Layout::paged,
+          .page_size = 64};
+}
+
+RouteTable table_of(const std::string& rows) { return parse_route_table(header + rows, "test").value(); }
+
+std::string error_of(const std::string& text) {
+  const Result<RouteTable> table = parse_route_table(text, "my.routes");
+  return table ? "none" : table.error().text();
+}
+
+}  // namespace
+
+TEST_CASE("a route table is read back as it is printed") {
+  const RouteTable table{Arch::sm_90a, true, "NVIDIA H200",
+                         {{Layout::contiguous, 64, 128, {1, 2048, 65536}, {{"q_resident", 1726}}},
+                          {Layout::paged, 8, 32, {256, 3, 1}, {{"paged_narrow", 3.4215}, {"paged", 1e-3}, {"paged_deep", 12345.5}}}}};
+  const Result<RouteTable> read = parse_route_table(to_string(table), "test");
+  if (!read) FAIL(read.error().text());
+  CHECK(*read == table);
+  const RouteTable empty{Arch::sm_100a, false, "B200", {}};
+  CHECK(to_string(empty) == "mlaindex-routes 1\narch sm_100a\npredicted B200\n");
+  CHECK(parse_route_table(to_string(empty), "test").value() == empty);
+}
+
+TEST_CASE("blank lines, comments and line ends of every kind are no rows") {
+  CHECK(table_of("\n  \n# a comment\npaged 64 128 1 1 8192 paged=3.9 # another\n\t\n").rows.size() == 1);
+  CHECK(table_of("paged 64 128 1 1 8192 paged=3.9\r\n").rows.front().times.front() == PlanTime{"paged", 3.9});
+  CHECK(table_of("paged 64 128 1 1 8192 paged=3.9").rows.size() == 1);  // without a line end
+}
+
+TEST_CASE("a wrong route table is refused with the line, what it says and what is allowed") {
+  const std::pair<std::string, const char*> wrong[] = {
+      {"", "expected 'mlaindex-routes 1'"},
+      {"mlaindex-routes 2\narch sm_90a\n", "my.routes:1: the first line, in 'mlaindex-routes 2'"},
+      {"mlaindex-routes 1\n", "expected 'arch sm_90a'"},
+      {"mlaindex-routes 1\narch sm_80\n", "unknown arch 'sm_80'"},
+      {"mlaindex-routes 1\narch sm_90a\nH200\n", "expected 'measured GPU' or 'predicted GPU'"},
+      {header + "flat 64 128 1 1 8192 paged=1\n", "my.routes:4: unknown layout 'flat'"},
+      {header + "paged 64 128 1 1 8192\n", "PLAN=MICROSECONDS once or more"},
+      {header + "\npaged 64 128 one 1 8192 paged=1\n", "my.routes:5: 'one'"},
+      {header + "paged 64 128 1 0 8192 paged=1\n", "'0', in 'paged 64 128 1 0 8192 paged=1' (allowed: whole numbers"},
+      {header + "paged 64 128 1 1 99999999999 paged=1\n", "'99999999999'"},
+      {header + "paged 48 128 1 1 8192 paged=1\n", "48 heads"},
+      {header + "paged 256 128 1 1 8192 paged=1\n", "256 heads"},
+      {header + "paged 64 96 1 1 8192 paged=1\n", "depth 96"},
+      {header + "contiguous 64 128 2 1 8192 q_resident=1\n", "2 requests with contiguous keys"},
+      {header + "paged 64 128 1 1 8192 q_resident=1\n", "no plan 'q_resident' for sm_90a and paged keys"},
+      {header + "paged 64 128 1 1 8192 paged=1 paged=2\n", "plan 'paged' twice"},
+      {header + "paged 64 128 1 1 8192 paged\n", "expected PLAN=MICROSECONDS"},
+      {header + "paged 64 128 1 1 8192 paged=fast\n", "'paged=fast'"},
+      {header + "paged 64 128 1 1 8192 paged=0\n", "above 0"},
+      {header + "paged 64 128 1 1 8192 paged=-1\n", "above 0"},
+      {header + "paged 64 128 1 1 8192 paged=nan\n", "above 0"},
+      {header + "paged 64 128 1 1 8192 paged=inf\n", "above 0"},
+  };
+  for (const auto& [text, message] : wrong) CHECK_THAT(error_of(text), Contains(message));
+  CHECK_THAT(error_of("mlaindex-routes 1\narch sm_100a\nmeasured B200\ncontiguous 64 128 1 1 64 seed=1\n"),
+             Contains("no plan 'seed'") && Contains("allowed: q_resident"));  // the yardstick is never chosen
+}
+
+TEST_CASE("the nearest row: by heads, then depth, then octaves, with fewer tokens one octave further") {
+  const RouteTable table = table_of(
+      "contiguous 64 128 1 1 8192 q_resident=1\n"
+      "paged 64 128  1 1 1024 paged=1\n"
+      "paged 64 128  1 1 65536 paged=2\n"
+      "paged 64 128 64 4 65536 paged=3\n"
+      "paged 64 128 64 8 65536 paged=4\n"
+      "paged 64 32   1 1 1024 paged=5\n"
+      "paged 8 128   1 1 1024 paged=6\n");
+  const auto nearest = [&](const Spec& spec, RoutePoint point) { return nearest_row(table, spec, point)->times[0].microseconds; };
+  CHECK(nearest(paged_spec(), {1, 1, 1}) == 1);
+  CHECK(nearest(paged_spec(), {1, 1, 8191}) == 1);
+  CHECK(nearest(paged_spec(), {1, 1, 8192}) == 1);  // halfway: the first
+  CHECK(nearest(paged_spec(), {1, 1, 8193}) == 2);
+  CHECK(nearest(paged_spec(), {2147483647, 4, 2147483647}) == 3);
+  CHECK(nearest(paged_spec(), {64, 4, 65536}) == 3);
+  CHECK(nearest(paged_spec(), {64, 5, 65536}) == 4);   // nearer to 4, which is fewer
+  CHECK(nearest(paged_spec(), {64, 100, 65536}) == 4);
+  CHECK(nearest(paged_spec(64, 64), {1, 1, 1024}) == 1);  // depth 128 and 32 are as near: the first
+  CHECK(nearest(paged_spec(64, 32), {64, 8, 65536}) == 5);
+  CHECK(nearest(paged_spec(12), {64, 8, 65536}) == 6);  // padded to 16
+  CHECK(nearest(paged_spec(33), {1, 1, 1024}) == 1);
+  Spec contiguous;
+  CHECK(nearest_row(table, contiguous, {1, 1, 1})->layout == Layout::contiguous);
+  CHECK(nearest_row(table_of(""), contiguous, {1, 1, 1}) == nullptr);
+}
+
+TEST_CASE("a route is the fastest plan of the nearest row that takes the spec, and says why") {
+  const RouteTable table = table_of(
+      "paged 64 128 1 1 8192 paged=3.9 paged_narrow=3.42 paged_deep=3.8\n"
+      "paged 64 128 64 2 8192 paged=26 paged_deep=25.4\n"
+      "contiguous 64 128 1 1 8192 q_resident=4\n");
+  const Route narrow = choose_route(paged_spec(), {1, 8192, 1}, table).value();
+  CHECK(narrow.plan.name == "paged_narrow");
+  CHECK(narrow.row == &table.rows[0]);
+  CHECK(explain_route(paged_spec(), narrow, table) ==
+        "paged_narrow: measured 3.42 us against 3.9 us of paged and 3.8 us of paged_deep at 1 request x 1 token x 8192 keys, "
+        "64 heads, depth 128 (NVIDIA H200)");
+  CHECK(choose_route(paged_spec(), {128, 8192, 64}, table)->plan.name == "paged_deep");
+  CHECK(choose_route(paged_spec(128), {1, 8192, 1}, table)->plan.name == "paged_deep");  // narrow takes 64 heads
+  const Route unknown = choose_route(paged_spec(), {}, table).value();
+  CHECK(unknown.plan.name == "paged");
+  CHECK_THAT(explain_route(paged_spec(), unknown, table), Contains("no size is known"));
+  CHECK(choose_route(paged_spec(), {1, 8192, 0}, table)->basis == RouteBasis::unknown_size);
+  CHECK(choose_route(paged_spec(), {1, 8192, 1}, table_of(""))->basis == RouteBasis::rule);
+  Spec b200 = paged_spec();
+  b200.arch = Arch::sm_100a;
+  const Route only = choose_route(b200, {1, 8192, 1}, shipped_route_table(Arch::sm_100a)).value();
+  CHECK(explain_route(b200, only, shipped_route_table(Arch::sm_100a)) == "paged: there is no other");
+  Spec bad = paged_spec(200);
+  CHECK(choose_route(bad, {1, 8192, 1}, table).error().code == ErrorCode::unsupported_shape);
+}
+
+TEST_CASE("a row whose plans all refuse the spec leaves the rule") {
+  const RouteTable table = table_of("paged 64 128 1 1 8192 paged_narrow=3.42\n");
+  CHECK(choose_route(paged_spec(128), {1, 8192, 1}, table)->basis == RouteBasis::rule);
+  CHECK(choose_route(paged_spec(128), {1, 8192, 1}, table)->plan.name == "paged");
+}
+
+TEST_CASE("where a problem lies: tokens of a request rounded up; contiguous batches as one request of the mean keys") {
+  CHECK(route_point(Layout::paged, {10, 4096, 4}) == RoutePoint{4, 3, 4096});
+  CHECK(route_point(Layout::contiguous, {2048, 65536, 8}) == RoutePoint{1, 2048, 8192});
+  CHECK(route_point(Layout::contiguous, {2048, 65536, 0}) == RoutePoint{1, 2048, 65536});
+  CHECK(route_point(Layout::contiguous, {1, 3, 8}).keys == 1);
+  CHECK(describe(Layout::paged, {1, 2, 1}) == "1 request x 2 tokens x 1 key");
+  CHECK(describe(Layout::contiguous, {1, 1, 9}) == "1 token x 9 keys");
+}
+
+TEST_CASE("the shipped route tables are read, one for each arch, and print as themselves") {
+  for (Arch arch : all_archs) {
+    const RouteTable& table = shipped_route_table(arch);
+    CHECK(table.arch == arch);
+    CHECK_FALSE(table.gpu.empty());  // it was found and read
+    CHECK(parse_route_table(to_string(table), "printed").value() == table);
+  }
+  CHECK(all_route_tables().size() == all_archs.size());
+  for (const Template& file : all_route_tables()) {
+    const Result<RouteTable> table = parse_route_table(file.text, file.path);
+    if (!table) FAIL(table.error().text());
+  }
+}

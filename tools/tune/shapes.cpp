@@ -1,0 +1,51 @@
+#include "tools/tune/shapes.h"
+
+#include <initializer_list>
+
+namespace mlaindex::tools {
+namespace {
+
+constexpr std::int64_t k = 1024;
+
+// What one launch may be: visible scores of contiguous keys, keys of all requests.
+constexpr std::int64_t most_scores = std::int64_t{1} << 28;
+constexpr std::int64_t most_keys = std::int64_t{1} << 22;
+
+using Numbers = std::initializer_list<std::int64_t>;
+
+std::vector<BenchShape> prefill(Numbers tokens, Numbers keys) {
+  std::vector<BenchShape> shapes;
+  for (std::int64_t t : tokens) {
+    for (std::int64_t n : keys) {
+      if (t <= n && t * n <= most_scores) shapes.push_back({BenchFamily::prefill, 1, t, n});
+    }
+  }
+  return shapes;
+}
+
+std::vector<BenchShape> decode(Numbers requests, Numbers tokens, Numbers contexts) {
+  std::vector<BenchShape> shapes;
+  for (std::int64_t b : requests) {
+    for (std::int64_t t : tokens) {
+      for (std::int64_t n : contexts) {
+        if (b * n <= most_keys) shapes.push_back({BenchFamily::decode, b, t, n});
+      }
+    }
+  }
+  return shapes;
+}
+
+}  // namespace
+
+std::vector<BenchShape> grid_shapes(BenchFamily family) {
+  if (family == BenchFamily::decode) return decode({1, 4, 16, 64, 256}, {1, 2, 4, 8, 16, 64}, {1 * k, 8 * k, 64 * k});
+  return prefill({1, 4, 16, 64, 256, k, 4 * k, 16 * k},
+                 {k / 4, k / 2, k, 2 * k, 4 * k, 8 * k, 16 * k, 32 * k, 64 * k, 128 * k, 256 * k});
+}
+
+std::vector<BenchShape> held_out_shapes(BenchFamily family) {
+  if (family == BenchFamily::decode) return decode({2, 9, 40, 130}, {1, 3, 5, 7}, {2500, 20'000, 90'000});
+  return prefill({3, 24, 100, 700, 3000, 9000}, {700, 2900, 11'000, 45'000, 180'000});
+}
+
+}  // namespace mlaindex::tools
