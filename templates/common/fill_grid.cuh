@@ -8,11 +8,10 @@
 __device__ __forceinline__ void fill_rows_of_grid(u32 worker, u32 num_workers, const ScoreArguments& args) {
   constexpr u32 CUT = 8192;  // slots
   const u32 cuts = (static_cast<u32>(args.num_columns) + CUT - 1) / CUT;
-  const u64 num_pieces = static_cast<u64>(cuts) * args.num_tokens;
   u32 token = worker / cuts;
   u32 cut = worker % cuts;
 #pragma unroll 1
-  for (u64 piece = worker; piece < num_pieces; piece += num_workers) {
+  while (token < args.num_tokens) {
     const VisibleRange visible = visible_range(token, args);
     ScoreElement* row = args.scores + token * args.row_stride;
     const int begin = cut * CUT;

@@ -55,8 +55,8 @@ KERNEL_NAME(
   const u32 key_empty = key_full + 8 * KEY_STAGES;                          // [KEY_STAGES]: the MMAs have read it
   const u32 accumulator_full = key_empty + 8 * KEY_STAGES;                  // [ACCUMULATOR_STAGES]: the MMA is complete
   const u32 accumulator_empty = accumulator_full + 8 * ACCUMULATOR_STAGES;  // [ACCUMULATOR_STAGES]: the math warps have read it
-  const u32 work_full = accumulator_empty + 8 * ACCUMULATOR_STAGES;         // [2]: work is written
-  const u32 weights_full = work_full + 16;                                  // [2]: ranges and weights are written
+  const u32 work_full = accumulator_empty + 8 * ACCUMULATOR_STAGES;         // [2]: work and ranges are written
+  const u32 weights_full = work_full + 16;                                  // [2]: weights are written
   const u32 q_full = weights_full + 16;                                     // [2]: Q has landed
   const u32 block_empty = q_full + 16;                                      // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
@@ -175,9 +175,9 @@ KERNEL_NAME(
           mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
           Block& next = blocks[block.stage];
           if (lane == 0) next.work = work;
+          stage_ranges(next.ranges, work.first_token, args);
           __syncwarp();
           if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-          stage_ranges(next.ranges, work.first_token, args);
           stage_half_weights(next.half_weights, work.first_token, args);
           __syncwarp();
           if (lane == 0) mbarrier_arrive(weights_full + 8 * block.stage);
@@ -213,7 +213,6 @@ KERNEL_NAME(
       const Block& current = blocks[block.stage];
       const Work work = current.work;
       if (work.num_tiles == 0) break;
-      mbarrier_wait(weights_full + 8 * block.stage, block.parity);
       const VisibleRange* const ranges = current.ranges + group * TOKENS_PER_GROUP;
 
       // Open tiles, num_open of them from first_open on: every token of the group sees all of their keys.
@@ -232,6 +231,7 @@ KERNEL_NAME(
       const u32 flip = num_done ^ tile;  // of the parity of the accumulator stages, against that of the tile
       num_done += work.num_tiles;
 
+      mbarrier_wait(weights_full + 8 * block.stage, block.parity);
 #if FOLD_BF16
       u32 weight[64];
       load_weights(weight, current.half_weights + 128 * group);

@@ -448,11 +448,10 @@ __device__ __forceinline__ void fill_slots(ScoreElement* row, int begin, int end
 __device__ __forceinline__ void fill_rows_of_grid(u32 worker, u32 num_workers, const ScoreArguments& args) {
   constexpr u32 CUT = 8192;  // slots
   const u32 cuts = (static_cast<u32>(args.num_columns) + CUT - 1) / CUT;
-  const u64 num_pieces = static_cast<u64>(cuts) * args.num_tokens;
   u32 token = worker / cuts;
   u32 cut = worker % cuts;
 #pragma unroll 1
-  for (u64 piece = worker; piece < num_pieces; piece += num_workers) {
+  while (token < args.num_tokens) {
     const VisibleRange visible = visible_range(token, args);
     ScoreElement* row = args.scores + token * args.row_stride;
     const int begin = cut * CUT;
@@ -712,8 +711,8 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
   const u32 key_empty = key_full + 8 * KEY_STAGES;                          // [KEY_STAGES]: the MMAs have read it
   const u32 accumulator_full = key_empty + 8 * KEY_STAGES;                  // [ACCUMULATOR_STAGES]: the MMA is complete
   const u32 accumulator_empty = accumulator_full + 8 * ACCUMULATOR_STAGES;  // [ACCUMULATOR_STAGES]: the math warps have read it
-  const u32 work_full = accumulator_empty + 8 * ACCUMULATOR_STAGES;         // [2]: work is written
-  const u32 weights_full = work_full + 16;                                  // [2]: ranges and weights are written
+  const u32 work_full = accumulator_empty + 8 * ACCUMULATOR_STAGES;         // [2]: work and ranges are written
+  const u32 weights_full = work_full + 16;                                  // [2]: weights are written
   const u32 q_full = weights_full + 16;                                     // [2]: Q has landed
   const u32 block_empty = q_full + 16;                                      // [2]: all that waited for the block are done with it
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
@@ -832,9 +831,9 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
           mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
           Block& next = blocks[block.stage];
           if (lane == 0) next.work = work;
+          stage_ranges(next.ranges, work.first_token, args);
           __syncwarp();
           if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-          stage_ranges(next.ranges, work.first_token, args);
           stage_half_weights(next.half_weights, work.first_token, args);
           __syncwarp();
           if (lane == 0) mbarrier_arrive(weights_full + 8 * block.stage);
@@ -868,7 +867,6 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
       const Block& current = blocks[block.stage];
       const Work work = current.work;
       if (work.num_tiles == 0) break;
-      mbarrier_wait(weights_full + 8 * block.stage, block.parity);
       const VisibleRange* const ranges = current.ranges + group * TOKENS_PER_GROUP;
 
       // Open tiles, num_open of them from first_open on: every token of the group sees all of their keys.
@@ -887,6 +885,7 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
       const u32 flip = num_done ^ tile;  // of the parity of the accumulator stages, against that of the tile
       num_done += work.num_tiles;
 
+      mbarrier_wait(weights_full + 8 * block.stage, block.parity);
       u64 half_weight[64];
       load_half_weights(half_weight, current.half_weights + 128 * group);
 #pragma unroll 1
