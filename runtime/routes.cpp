@@ -1,7 +1,8 @@
 #include "runtime/routes.h"
 
+#include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,10 +23,14 @@ const RouteTable& Routes::table(Arch arch) const {
 std::string Routes::origin(Arch arch) const { return own_ && own_->arch == arch ? path_ : "shipped"; }
 
 Result<RouteTable> read_route_table(const std::string& path) {
+  std::error_code error;
   std::ifstream file(path, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) return Error{ErrorCode::invalid_file, fmt::format("'{}' cannot be read", path), "give a file that 'mlaindex tune' wrote"};
-  return parse_route_table(text, path);
+  std::ostringstream text;
+  text << file.rdbuf();  // an iterator over the file would throw where a read fails
+  if (!std::filesystem::is_regular_file(path, error) || !file || file.bad()) {
+    return Error{ErrorCode::invalid_file, fmt::format("'{}' cannot be read", path), "give a file that 'mlaindex tune' wrote"};
+  }
+  return parse_route_table(text.str(), path);
 }
 
 Result<Plan> find_plan(const Spec& spec, std::string_view name, const ProblemSize& size, const Routes& routes) {

@@ -21,8 +21,6 @@ constexpr std::string_view last_stage =
 constexpr std::string_view end_mark = "the wait before the mark of the end: the block that it overtakes must still be in use";
 constexpr std::string_view one_warp_less =
     "each time around one more math warp is not waited for; the problems have too few blocks for that to show";
-constexpr std::string_view early_count =
-    "counts for the block before: shows only where a math warp falls behind there";
 constexpr std::string_view released_early =
     "an arrival at block_empty in front of a generic read of the block: it is filled again only when the math warps "
     "have arrived too, for which they need the Q, weights or products that this thread brings from what it read";
@@ -40,13 +38,9 @@ const std::vector<Survivor>& survivors() {
       {"sm_90a/q_resident slot released before the last read #1", equivalent, released_early},
       {"sm_90a/q_resident slot released before the last read #2", equivalent, released_early},
       {"sm_90a/q_resident slot released before the last read #6", equivalent, released_early},
-      {"sm_90a/q_resident slot released before it is full #1", rare, early_count},
       {"sm_90a/q_resident parity stuck at 0 #1", equivalent, first_phase},
       {"sm_90a/q_resident parity stuck at 0 #4", equivalent, first_phase},
       {"sm_90a/q_resident parity stuck at 0 #11", equivalent, first_phase},
-      {"sm_90a/q_resident parity stuck at 1 #10", rare, end_mark},
-      {"sm_90a/q_resident skip mbarrier.try_wait #10", rare, end_mark},
-      {"sm_90a/q_resident barrier of the ring before #19", rare, end_mark},
       {"sm_90a/q_resident barrier of the next stage #1", equivalent, next_work},
       {"sm_90a/q_resident barrier of the next stage #10", equivalent, next_work},
       {"sm_90a/q_resident barrier of the next stage #21", equivalent, next_work},

@@ -111,7 +111,7 @@ TEST_CASE("after a prewarm of a preset, 500 random problems compile nothing") {
   CHECK(counters.failed == 0);
   CHECK(counters.hit_disk == times_asked.size());
   CHECK(counters.hit_memory == 500 - times_asked.size());
-  CHECK(times_asked.size() > prewarmed * 3 / 4);  // the problems were not all alike
+  CHECK(times_asked.size() > prewarmed * 2 / 3);  // the problems were not all alike; one plan's sizes are rare among them
 
   // What was not prewarmed does compile, and the counter says so.
   Asked other = random_problem(random, preset);
