@@ -18,7 +18,6 @@ constexpr std::string_view next_work =
 constexpr std::string_view last_stage =
     "the empty barriers complete in order, so that only the wait for the last stage is a wrong one; it hangs only if "
     "the producer falls two tiles behind right there";
-constexpr std::string_view end_mark = "the wait before the mark of the end: the block that it overtakes must still be in use";
 constexpr std::string_view one_warp_less =
     "each time around one more math warp is not waited for; the problems have too few blocks for that to show";
 constexpr std::string_view released_early =
@@ -46,15 +45,10 @@ const std::vector<Survivor>& survivors() {
       {"sm_90a/q_resident barrier of the next stage #21", equivalent, next_work},
       {"sm_100a/q_resident drop tcgen05.fence::after_thread_sync #1", equivalent, later_fences},
       {"sm_100a/q_resident drop tcgen05.fence::before_thread_sync #4", equivalent, earlier_fences},
-      {"sm_100a/q_resident skip mbarrier.try_wait #8", rare, end_mark},
-      {"sm_100a/q_resident parity stuck at 1 #8", rare, end_mark},
-      {"sm_100a/q_resident barrier of the ring before #18", rare, end_mark},
       {"sm_100a/q_resident repeat mbarrier.arrive #1", rare, one_warp_less},
       {"sm_100a/q_resident repeat mbarrier.arrive #2", blind_spot, one_warp_less},
       {"sm_100a/q_resident drop bar.warp.sync #1", equivalent, end_of_role},
       {"sm_100a/q_resident drop bar.warp.sync #2", equivalent, end_of_role},
-      {"sm_100a/q_resident drop bar.warp.sync #3", blind_spot,
-       "a lane that stores a token's range would have to fall behind between that and the arrival of lane 0"},
       {"sm_100a/q_resident drop bar.warp.sync #4", blind_spot,
        "a lane that stages weights would have to fall behind between that and the arrival of lane 0"},
       {"sm_100a/q_resident drop bar.warp.sync #5", equivalent,
