@@ -19,6 +19,7 @@ std::string_view column_order_text(ColumnOrder order) {
 
 std::string explain(const Spec& spec, const Plan& plan) {
   const ArchLimits& limits = arch_limits(spec.arch);
+  const bool keys_stay = plan.family == "k_resident";
   std::string text;
   const auto line = [&](std::string_view label, const std::string& value) {
     text += fmt::format("{:<10} {}\n", label, value);
@@ -37,12 +38,14 @@ std::string explain(const Spec& spec, const Plan& plan) {
                                                 plan.padded_heads - spec.num_heads),
                               column_order_text(plan.column_order)));
   line("block", fmt::format("{} token(s) in {} group(s) of columns; grid: {}", plan.tokens_per_block, plan.column_groups,
-                            plan.persistent ? "a CTA for every slot of the GPU, equal shares of all key tiles"
-                                            : "token blocks x key parts"));
+                            !plan.persistent ? "token blocks x key parts"
+                            : keys_stay      ? "a CTA for every slot of the GPU, each a tile of keys and a part of the blocks"
+                                             : "a CTA for every slot of the GPU, equal shares of all key tiles"));
   if (spec.fold == FoldType::bf16) {
     line("fold", fmt::format("bf16: relu, weights and runs of up to {} products; f32: the sum of runs", bf16_run));
   }
-  line("ring", fmt::format("{} stages of {} keys; k_scale {}", plan.key_stages, plan.tile_keys,
+  line("ring", fmt::format("{} stages of {}; k_scale {}", keys_stay ? plan.block_stages : plan.key_stages,
+                           keys_stay ? "a token block" : fmt::format("{} keys", plan.tile_keys),
                            plan.k_scale_by_tma ? "travels with the keys" : "read from global memory"));
   line("threads", fmt::format("{} a CTA, {} CTA(s) an SM, {} registers at entry", plan.num_threads, plan.ctas_per_sm,
                               plan.entry_registers));

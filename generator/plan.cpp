@@ -160,6 +160,7 @@ struct NamedPlan {
 
 constexpr NamedPlan named_plans[] = {
     {Arch::sm_90a, Layout::contiguous, "q_resident", max_num_heads, true, sm90_q_resident, true},
+    {Arch::sm_90a, Layout::contiguous, "k_resident", max_num_heads, true, sm90_k_resident, true},
     {Arch::sm_90a, Layout::paged, "paged", max_num_heads, true, sm90_paged, true},
     {Arch::sm_90a, Layout::paged, "paged_narrow", 64, true, sm90_paged_narrow, true},
     {Arch::sm_90a, Layout::paged, "paged_deep", max_num_heads, true, sm90_paged_deep, true},
@@ -251,7 +252,7 @@ std::vector<BarrierGroup> barrier_groups(const Plan& plan) {
     offset += static_cast<std::uint32_t>(count * barrier_bytes);
   };
   add("key_full", plan.key_stages);
-  add("key_empty", plan.key_stages);
+  if (plan.family != "k_resident") add("key_empty", plan.key_stages);
   if (plan.tensor_memory_columns > 0) {
     add("accumulator_full", plan.accumulator_stages);
     add("accumulator_empty", plan.accumulator_stages);
@@ -260,10 +261,10 @@ std::vector<BarrierGroup> barrier_groups(const Plan& plan) {
     add("q_full", 1);
     return groups;
   }
-  add("work_full", 2);
-  add("weights_full", 2);
-  add("q_full", 2 * plan.q_barriers);
-  add("block_empty", 2);
+  add("work_full", plan.block_stages);
+  add("weights_full", plan.block_stages);
+  add("q_full", plan.block_stages * plan.q_barriers);
+  add("block_empty", plan.block_stages);
   return groups;
 }
 

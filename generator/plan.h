@@ -43,7 +43,7 @@ enum class ColumnOrder {
 
 struct Plan {
   std::string name;           // "q_resident", "seed"
-  std::string family;         // "q_resident", "paged"
+  std::string family;         // "q_resident", "k_resident", "paged"
   std::string template_path;  // below templates/
   std::string why;            // one sentence for a person
   ColumnOrder column_order = ColumnOrder::head_major;
@@ -54,7 +54,8 @@ struct Plan {
   int column_groups = 0;      // Q tiles in one CTA, 128 columns each
   int tile_keys = 0;          // keys a ring stage holds
   int mma_m = 0, mma_n = 0, mma_k = 0;
-  int key_stages = 0;
+  int key_stages = 0;         // k_resident: stages that stay, a tile of keys together
+  int block_stages = 2;       // token blocks whose Q a CTA holds at a time
   int accumulator_stages = 0;   // sm_100a: of tensor memory; sm_90a: of each math warpgroup
   int q_barriers = 1;           // of one token block: its Q arrives in so many parts
   bool k_scale_by_tma = false;  // through the key ring; else read from global memory

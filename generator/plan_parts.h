@@ -22,6 +22,9 @@ void allocate_accumulators(Plan& plan);
 // The scales of the key ring's stages: a copy for every page of a tile, each to a multiple of 128 bytes.
 void append_k_scale(Plan& plan, const Spec& spec);
 
+// For valid specs of contiguous keys: generator/plan_k_resident.cpp.
+Plan sm90_k_resident(const Spec& spec);
+
 // For valid specs of paged keys: generator/plan_paged.cpp, generator/plan_paged_sm100.cpp.
 Plan sm90_paged(const Spec& spec);
 Plan sm90_paged_narrow(const Spec& spec);

@@ -59,6 +59,8 @@ std::string plan_constants(const Spec& spec, const Plan& plan, std::string_view 
   constant("MMA_M", plan.mma_m);
   constant("MMA_N", plan.mma_n);
   constant("KEY_STAGES", plan.key_stages);
+  constant("RESIDENT_KEYS", plan.key_stages * plan.tile_keys);
+  constant("BLOCK_STAGES", plan.block_stages);
   constant("BF16_RUN", bf16_run);
   constant("ACCUMULATOR_STAGES", plan.accumulator_stages);
   constant("ACCUMULATORS", plan.accumulator_stages);

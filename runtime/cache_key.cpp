@@ -78,8 +78,8 @@ std::string plan_text(const Plan& plan) {
   // Structured bindings, so that a field added to the plan stops the build here: a field that is
   // missing from the key would let one plan run another's kernel.
   const auto& [name, family, template_path, why, column_order, padded_heads, tokens_per_block, tokens_per_box,
-               column_groups, tile_keys, mma_m, mma_n, mma_k, key_stages, accumulator_stages, q_barriers, k_scale_by_tma,
-               persistent, num_threads, ctas_per_sm, entry_registers, roles, shared, tensor_memory,
+               column_groups, tile_keys, mma_m, mma_n, mma_k, key_stages, block_stages, accumulator_stages, q_barriers,
+               k_scale_by_tma, persistent, num_threads, ctas_per_sm, entry_registers, roles, shared, tensor_memory,
                tensor_memory_columns] = plan;
   PlanText text;
   text.add("name", name)
@@ -96,6 +96,7 @@ std::string plan_text(const Plan& plan) {
       .add("mma_n", mma_n)
       .add("mma_k", mma_k)
       .add("key_stages", key_stages)
+      .add("block_stages", block_stages)
       .add("accumulator_stages", accumulator_stages)
       .add("q_barriers", q_barriers)
       .add("k_scale_by_tma", k_scale_by_tma ? 1 : 0)

@@ -55,11 +55,6 @@ __device__ __forceinline__ int warpgroups_of_group(int groups) {
 #endif
 }
 
-// Releases a stage of the key ring for each of the `turns` warps that have its rows in other warpgroups.
-__device__ __forceinline__ void release_stage(u32 empty, int turns) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(empty), "r"(turns) : "memory");
-}
-
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
 KERNEL_NAME(
     const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
@@ -255,7 +250,7 @@ KERNEL_NAME(
       wgmma_start(dot, wgmma_descriptor(key_ring + stage * TILE_BYTES), q_descriptor);
       wgmma_wait<0>(dot);
       __syncwarp();
-      if (lane == 0) release_stage(key_empty + 8 * stage, turns);
+      if (lane == 0) mbarrier_arrive_times(key_empty + 8 * stage, turns);  // also for the warps that do not see the tile
       const int key = (work.first_tile + tile) * TILE_KEYS + tile_key;
 #if TOKENS_PER_GROUP == 1
       float part[2];

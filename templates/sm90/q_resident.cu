@@ -22,8 +22,8 @@
 #if FOLD_BF16
 #include "sm90/lane_fold_bf16.cuh"
 #endif
+#include "sm90/score_tile.cuh"
 #include "sm90/tma_boxes.cuh"
-#include "sm90/wgmma.cuh"
 
 constexpr int COLUMNS = 512;
 constexpr int Q_BYTES = COLUMNS * DEPTH;
@@ -109,20 +109,9 @@ KERNEL_NAME(
 #pragma unroll 1
           for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
             mbarrier_arrive_expect_bytes(q_barrier, WARPGROUP_COLUMNS * DEPTH);
-#pragma unroll 1
-            for (int box = 0; box < TOKENS_PER_WARPGROUP; box += TOKENS_PER_BOX) {
-#if HEADS_ARE_EVEN
-              tma_load_4d(q_tile, q_map, q_barrier, 0, 0, token, 0);
-              q_tile += PADDED_HEADS * TOKENS_PER_BOX * DEPTH;
-#else
-#pragma unroll 1
-              for (int head = 0; head < PADDED_HEADS; head += 2) {
-                tma_load_3d(q_tile, q_map, q_barrier, 0, head, token);
-                q_tile += 2 * TOKENS_PER_BOX * DEPTH;
-              }
-#endif
-              token += TOKENS_PER_BOX;
-            }
+            load_queries(q_tile, q_map, q_barrier, token);
+            q_tile += WARPGROUP_COLUMNS * DEPTH;
+            token += TOKENS_PER_WARPGROUP;
             q_barrier += 8;
           }
           int key = work.first_tile * TILE_KEYS;
@@ -204,18 +193,10 @@ KERNEL_NAME(
     const Block& current = blocks[block.stage];
     const Work work = current.work;
     if (work.num_tiles == 0) break;
-    const VisibleRange* const ranges = current.ranges + lane_token;
-#if LANE_TOKENS <= 2
-    VisibleRange visible[LANE_TOKENS];
-#pragma unroll
-    for (int i = 0; i < LANE_TOKENS; ++i) visible[i] = ranges[i * TOKENS_PER_BOX];
-#endif
+    LaneRanges visible;
+    load_lane_ranges(visible, current.ranges + lane_token);
     mbarrier_wait(weights_full + 8 * block.stage, block.parity);
-#if FOLD_BF16
-    u32 weight[LANE_WEIGHTS / 2];
-#else
-    float weight[LANE_WEIGHTS];
-#endif
+    LaneWeights weight;
     load_lane_weights(weight, current.weights + lane_token * WEIGHT_STRIDE, quad_lane);
     const u64 q_descriptor = wgmma_descriptor(q_tiles + block.stage * Q_BYTES + warpgroup * WARPGROUP_COLUMNS * DEPTH);
     mbarrier_wait(q_full + 8 * (MATH_WARPGROUPS * block.stage + warpgroup), block.parity);
@@ -232,52 +213,8 @@ KERNEL_NAME(
       k_scale[1] = key + 8 < args.num_keys ? scale[8] : 0.0f;
       mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
       const u64 key_descriptor = wgmma_descriptor(key_ring + ring.stage * TILE_BYTES);
-#if ACCUMULATORS == 2
-#if FOLD_BF16
-      RunSums sum;
-#else
-      float sum[2][2] = {};
-#endif
-      float dot[2][64];
-      wgmma_fence();
-      wgmma_start(dot[0], key_descriptor, q_descriptor);
-      wgmma_start(dot[1], key_descriptor, q_descriptor + (128 * DEPTH >> 4));
-      wgmma_wait<1>(dot[0]);
-      fold_heads<32>(sum, dot[0], weight);
-      wgmma_wait<0>(dot[1]);
-      if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
-#if FOLD_BF16
-      fold_heads<32>(sum, dot[1], weight + 16);
-#else
-      fold_heads<32>(sum, dot[1], weight + 32);
-#endif
-      store_rows(slot, sum, k_scale, key, visible[0], quad_lane);
-#else
-      float dot[64];
-      wgmma_fence();
-      wgmma_start(dot, key_descriptor, q_descriptor);
-      wgmma_wait<0>(dot);
-      if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
-      ScoreElement* token_slot = slot;
-#pragma unroll
-      for (int j = 0; j < LANE_TOKENS; ++j) {
-#if FOLD_BF16
-        RunSums sum;
-        fold_heads<TOKEN_WEIGHTS>(sum, dot + 2 * TOKEN_WEIGHTS * j, weight + TOKEN_WEIGHTS / 2 * j);
-#else
-        float sum[2][2] = {};
-        fold_heads<TOKEN_WEIGHTS>(sum, dot + 2 * TOKEN_WEIGHTS * j, weight + TOKEN_WEIGHTS * j);
-#endif
-#if LANE_TOKENS <= 2
-        store_rows(token_slot, sum, k_scale, key, visible[j], quad_lane);
-#else
-        int token = j * TOKENS_PER_BOX;
-        asm volatile("" : "+r"(token));  // else ranges and addresses stay in registers across tiles, and spill
-        store_rows(token_slot, sum, k_scale, key, ranges[token], quad_lane);
-#endif
-        token_slot += TOKENS_PER_BOX * args.row_stride;
-      }
-#endif
+      score_tile(slot, key, k_scale, key_descriptor, q_descriptor, weight, visible, quad_lane, args.row_stride,
+                 [&] { if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage); });
       key += TILE_KEYS;
       scale += TILE_KEYS;
       slot += TILE_KEYS;

@@ -1,0 +1,61 @@
+// Plans for many tokens against few contiguous keys, which stay while token blocks stream past them.
+#include <fmt/format.h>
+
+#include "generator/plan_parts.h"
+
+namespace mlaindex {
+namespace {
+
+constexpr int range_bytes = 8;  // VisibleRange: two i32
+
+// Of a block that the scheduler hands on: work, ranges, weights.
+int block_bytes(const Plan& plan) noexcept {
+  const int ranges = (plan.tokens_per_block * range_bytes + 15) / 16 * 16;
+  return 16 + ranges + 4 * plan.tokens_per_block * (plan.padded_heads + 4);
+}
+
+}  // namespace
+
+// Roles, columns and registers of sm90_q_resident: a score has the same bits.
+Plan sm90_k_resident(const Spec& spec) {
+  Plan plan;
+  plan.name = plan.family = "k_resident";
+  plan.template_path = "sm90/k_resident.cu";
+  plan.why =
+      "256 keys stay while token blocks stream past them: nothing is counted before the first copy, and one warpgroup "
+      "starts on a block while others score theirs";
+  plan.column_order = ColumnOrder::head_pair_major;
+  plan.padded_heads = padded_heads(spec.num_heads);
+  const bool many_heads = plan.padded_heads >= 64;
+  const int math_warpgroups = many_heads ? 2 : 4;
+  const int math_warps = 4 * math_warpgroups;
+  const int producer_registers = many_heads ? 40 : 32;
+  plan.mma_m = plan.tile_keys = 64;
+  plan.mma_n = 128;
+  plan.mma_k = 32;
+  plan.accumulator_stages = plan.column_groups = 4 / math_warpgroups;
+  plan.tokens_per_block = plan.column_groups * plan.mma_n / plan.padded_heads;
+  plan.tokens_per_box = plan.padded_heads > 64 ? 2 : 4;
+  plan.key_stages = 4;
+  plan.block_stages = 2 * math_warpgroups;
+  plan.persistent = true;
+  plan.num_threads = 128 * (math_warpgroups + 1);
+  plan.ctas_per_sm = 1;
+  plan.entry_registers = many_heads ? 168 : 96;
+  plan.roles = {{"math: wgmma, fold, store", 0, math_warps, many_heads ? 232 : 112},
+                {"TMA producer", math_warps, 1, producer_registers},
+                {"scheduler", math_warps + 1, 1, producer_registers},
+                {"q_scale", math_warps + 2, 1, producer_registers},
+                {"-inf fill", math_warps + 3, 1, producer_registers}};
+  append(plan, "q", plan.block_stages * plan.column_groups * plan.mma_n * spec.depth, swizzle_alignment,
+         fmt::format("{} token blocks of {} columns x {} bytes, swizzled", plan.block_stages, plan.column_groups * plan.mma_n, spec.depth));
+  append(plan, "keys", plan.key_stages * plan.tile_keys * spec.depth, swizzle_alignment,
+         fmt::format("{} x {} keys x {} bytes, swizzled", plan.key_stages, plan.tile_keys, spec.depth));
+  append(plan, "blocks", plan.block_stages * block_bytes(plan), 16,
+         fmt::format("{} token blocks: their key tiles, visible ranges and q_scale", plan.block_stages));
+  append(plan, "barriers", (plan.key_stages + 4 * plan.block_stages) * barrier_bytes, 8,
+         "key full; of each block: work, weights and Q full, empty");
+  return plan;
+}
+
+}  // namespace mlaindex

@@ -1,0 +1,237 @@
+// Scores of a stream of token blocks against keys that stay, on Hopper.
+//
+// S^T = K Q^T: 64 keys are the M side, 128 (token, head) columns the N side of an MMA. A tile of RESIDENT_KEYS keys
+// stays in shared memory while token blocks stream through a TMA ring. The math warpgroups take blocks in turn: one
+// scores its block, subtile by subtile, while another starts on its own, so that the tensor core does not wait for
+// barriers and weights. A lane folds whole tokens (lane_fold.cuh).
+//
+// One CTA stays on each SM, for a tile of keys and a part of the tokens (resident_schedule.cuh). Keys are asked for at
+// once; the scheduler warp then hands on one block after the other that sees some of them.
+#include "sm90/k_resident_plan.cuh"
+#include "common/arguments.cuh"
+#include "common/mbarrier.cuh"
+#include "common/resident_schedule.cuh"
+#include "common/visible_range.cuh"
+#if FILL_NEGATIVE_INFINITY
+#include "common/fill_grid.cuh"
+#endif
+#include "sm90/lane_fold.cuh"
+#if FOLD_BF16
+#include "sm90/lane_fold_bf16.cuh"
+#endif
+#include "sm90/score_tile.cuh"
+#include "sm90/tma_boxes.cuh"
+
+constexpr int Q_BYTES = 128 * ACCUMULATORS * DEPTH;
+constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
+constexpr int RESIDENT_TILES = RESIDENT_KEYS / TILE_KEYS;
+constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
+constexpr int TMA_WARP = MATH_WARPS;
+constexpr int SCHEDULER_WARP = MATH_WARPS + 1;
+constexpr int WEIGHTS_WARP = MATH_WARPS + 2;
+static_assert(BLOCK_STAGES % MATH_WARPGROUPS == 0, "a stage belongs to one warpgroup");
+
+// What a math warpgroup needs of a token block besides Q, in a ring like it. Work and ranges are the scheduler's.
+struct Block {
+  Work work;
+  VisibleRange ranges[TOKENS_PER_BLOCK];
+  alignas(16) float weights[TOKENS_PER_BLOCK * WEIGHT_STRIDE];
+};
+static_assert(BLOCK_STAGES * sizeof(Block) <= BARRIERS_OFFSET - BLOCKS_OFFSET, "the plan reserves a block a stage");
+
+// Asks for the subtiles of the tile from key on, one after the other; past the last key TMA finds zeros.
+__device__ __forceinline__ void load_keys(u32 key_tiles, const TensorMap& k_map, u32 key_full, int key) {
+#pragma unroll 1
+  for (int tile = 0; tile < RESIDENT_TILES; ++tile) {
+    mbarrier_arrive_expect_bytes(key_full, TILE_BYTES);
+    tma_load_2d(key_tiles, k_map, key_full, 0, key);
+    key_tiles += TILE_BYTES;
+    key_full += 8;
+    key += TILE_KEYS;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
+KERNEL_NAME(
+    const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
+    const __grid_constant__ TensorMap, const __grid_constant__ ScoreArguments args) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const u32 q_ring = shared_address(shared + Q_OFFSET);
+  const u32 key_tiles = shared_address(shared + KEYS_OFFSET);
+  Block* const blocks = reinterpret_cast<Block*>(shared + BLOCKS_OFFSET);
+  const u32 key_full = shared_address(shared + BARRIERS_OFFSET);  // [RESIDENT_TILES]: TMA has written the subtile
+  const u32 work_full = key_full + 8 * RESIDENT_TILES;            // [BLOCK_STAGES]: work and ranges are written
+  const u32 weights_full = work_full + 8 * BLOCK_STAGES;          // [BLOCK_STAGES]: weights are written
+  const u32 q_full = weights_full + 8 * BLOCK_STAGES;             // [BLOCK_STAGES]: Q has landed
+  const u32 block_empty = q_full + 8 * BLOCK_STAGES;              // [BLOCK_STAGES]: all that waited for the block are done with it
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
+
+  if (warp == TMA_WARP) {
+    prefetch_tensor_map(k_map);
+    prefetch_tensor_map(q_map);
+  }
+  if (threadIdx.x == 0) {
+#pragma unroll 1
+    for (int tile = 0; tile < RESIDENT_TILES; ++tile) mbarrier_init(key_full + 8 * tile, 1);
+#pragma unroll 1
+    for (int stage = 0; stage < BLOCK_STAGES; ++stage) {
+      mbarrier_init(work_full + 8 * stage, 1);
+      mbarrier_init(weights_full + 8 * stage, 1);
+      mbarrier_init(q_full + 8 * stage, 1);
+      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
+    }
+    mbarrier_init_fence();
+  }
+  __syncthreads();
+
+  if (warp >= MATH_WARPS) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
+    if (warp == TMA_WARP) {
+      const int first_tile = key_share(args).tile;
+      if (elect_one()) {
+        const bool has_keys = first_tile < count_key_tiles(args);
+        if (has_keys) load_keys(key_tiles, k_map, key_full, first_tile * RESIDENT_KEYS);
+        int loads = 0;
+        RingCursor block;
+#pragma unroll 1
+        while (true) {
+          mbarrier_wait(work_full + 8 * block.stage, block.parity);
+          const Work work = blocks[block.stage].work;
+          if (work.num_tiles == 0) break;
+          if (work.loads != loads) {
+            // Keys of another tile: all blocks before this one must be done with those that are here.
+#pragma unroll 1
+            for (u32 stage = 0; stage < BLOCK_STAGES; ++stage) {
+              if (stage != block.stage) mbarrier_wait(block_empty + 8 * stage, block.parity ^ (stage > block.stage));
+            }
+            loads = work.loads;
+            load_keys(key_tiles, k_map, key_full, work.first_tile / RESIDENT_TILES * RESIDENT_KEYS);
+          }
+          mbarrier_arrive(block_empty + 8 * block.stage);
+          const u32 q_barrier = q_full + 8 * block.stage;
+          mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
+          load_queries(q_ring + block.stage * Q_BYTES, q_map, q_barrier, work.first_token);
+          block.advance(BLOCK_STAGES);
+        }
+        // Where no block saw any of the keys, nobody else waits for them.
+#pragma unroll 1
+        for (int tile = 0; has_keys && tile < RESIDENT_TILES; ++tile) mbarrier_wait(key_full + 8 * tile, loads & 1);
+      }
+    } else if (warp == SCHEDULER_WARP) {
+      const int lane = lane_index();
+      const KeyShare share = key_share(args);
+      const int num_key_tiles = count_key_tiles(args);
+      const u32 num_blocks = count_blocks(args);
+      int loads = 0;
+      RingCursor block;
+#pragma unroll 1
+      for (int tile = share.tile; tile < num_key_tiles; tile += gridDim.x) {
+        const int loads_of_tile = tile == share.tile ? 0 : loads + 1;
+        const int first_key = tile * RESIDENT_KEYS;
+#pragma unroll 1
+        for (u32 first = 0; first * share.parts < num_blocks; first += WARP_BLOCKS) {
+          const u32 lane_block = share_block(share, first + lane / LANES_OF_BLOCK);
+          const BlockKeys keys = block_keys(lane_block, args);
+          const int begin = max(keys.begin - first_key, 0);  // in the tile
+          const int end = min(keys.end - first_key, RESIDENT_KEYS);
+          const int first_subtile = begin / TILE_KEYS;
+          const int num_subtiles = (end - 1) / TILE_KEYS + 1 - first_subtile;
+          u32 owners = __ballot_sync(0xffffffff, begin < end && lane % LANES_OF_BLOCK == 0);
+#pragma unroll 1
+          for (; owners != 0; owners &= owners - 1) {
+            const int owner = __ffs(owners) - 1;
+            const int first_token = __shfl_sync(0xffffffff, lane_block, owner) * TOKENS_PER_BLOCK;
+            const int first_tile = tile * RESIDENT_TILES + __shfl_sync(0xffffffff, first_subtile, owner);
+            const int num_tiles = __shfl_sync(0xffffffff, num_subtiles, owner);
+            mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+            Block& next = blocks[block.stage];
+            if (lane == 0) next.work = {first_token, first_tile, num_tiles, loads_of_tile};
+            stage_ranges(next.ranges, first_token, args);
+            __syncwarp();
+            if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+            block.advance(BLOCK_STAGES);
+            loads = loads_of_tile;
+          }
+        }
+      }
+#pragma unroll 1
+      for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (lane == 0) {
+          blocks[block.stage].work = {0, 0, 0, 0};
+          mbarrier_arrive(work_full + 8 * block.stage);
+        }
+        block.advance(BLOCK_STAGES);
+      }
+    } else if (warp == WEIGHTS_WARP) {
+      const int lane = lane_index();
+      RingCursor block;
+#pragma unroll 1
+      while (true) {
+        mbarrier_wait(work_full + 8 * block.stage, block.parity);
+        const Work work = blocks[block.stage].work;
+        if (work.num_tiles == 0) break;
+        stage_token_weights(blocks[block.stage].weights, work.first_token, args);
+        __syncwarp();
+        if (lane == 0) {
+          mbarrier_arrive(weights_full + 8 * block.stage);
+          mbarrier_arrive(block_empty + 8 * block.stage);
+        }
+        block.advance(BLOCK_STAGES);
+      }
+    }
+#if FILL_NEGATIVE_INFINITY
+    else {
+      // The last warp, which has nothing else to do.
+      fill_rows_of_grid(blockIdx.x, gridDim.x, args);
+    }
+#endif
+    return;
+  }
+
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
+  const int lane = lane_index();
+  const int quad_lane = lane % 4;
+  const int lane_token = quad_lane % TOKENS_PER_BOX;  // the lane's first one
+  u32 stage = warp / 4;                               // of the warpgroup's next block
+  u32 parity = 0;
+#pragma unroll 1
+  while (true) {
+    mbarrier_wait(work_full + 8 * stage, parity);
+    const Block& current = blocks[stage];
+    const Work work = current.work;
+    if (work.num_tiles == 0) break;
+    LaneRanges visible;
+    load_lane_ranges(visible, current.ranges + lane_token);
+    mbarrier_wait(weights_full + 8 * stage, parity);
+    LaneWeights weight;
+    load_lane_weights(weight, current.weights + lane_token * WEIGHT_STRIDE, quad_lane);
+    const u64 q_descriptor = wgmma_descriptor(q_ring + stage * Q_BYTES);
+    mbarrier_wait(q_full + 8 * stage, parity);
+
+    int key = work.first_tile * TILE_KEYS + 16 * (warp % 4) + lane / 4;  // and key + 8
+    const float* scale = args.k_scale + key;
+    ScoreElement* slot = args.scores + (work.first_token + lane_token) * args.row_stride + key;
+    u32 tile = work.first_tile % RESIDENT_TILES;
+    const u32 end_tile = tile + work.num_tiles;
+#pragma unroll 1
+    do {
+      float k_scale[2];  // read here, used after the MMA
+      k_scale[0] = key < args.num_keys ? scale[0] : 0.0f;
+      k_scale[1] = key + 8 < args.num_keys ? scale[8] : 0.0f;
+      mbarrier_wait(key_full + 8 * tile, work.loads & 1);
+      score_tile(slot, key, k_scale, wgmma_descriptor(key_tiles + tile * TILE_BYTES), q_descriptor, weight, visible, quad_lane,
+                 args.row_stride, [] {});
+      key += TILE_KEYS;
+      scale += TILE_KEYS;
+      slot += TILE_KEYS;
+    } while (++tile != end_tile);
+    __syncwarp();
+    if (lane == 0) mbarrier_arrive_times(block_empty + 8 * stage, MATH_WARPGROUPS);  // also for the other warpgroups
+    stage += MATH_WARPGROUPS;
+    if (stage >= BLOCK_STAGES) {
+      stage -= BLOCK_STAGES;
+      parity ^= 1;
+    }
+  }
+}
