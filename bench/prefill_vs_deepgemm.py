@@ -3,13 +3,15 @@
 rounds alternating, warm L2, causal, depth 128, f32 scores, no clean pass.
 
     prefill_vs_deepgemm.py [--mlaindex PATH] [--shapes S,K,H[,B] ...] [--rounds 5] [--samples 9] [--fill] [--fold bf16]
+                           [--plans NAME ...]
 
 S tokens in all against K keys in all, H heads, of B requests (1) whose lengths are in the ratio 1 : 2 : ... : B.
 A sample is the replay of a CUDA graph of ten launches between two events, so that no launch waits for the host; a
 round is the median of its samples, a figure the median of its rounds. The last line is the geometric mean of the
 ratios. DeepGEMM has kernels for 32 and 64 heads: below, q and
 weights are padded to 32 for it, before the clock starts. --fill times our kernel with -inf in the
-hidden slots as well. --fold bf16 takes our kernels whose head sum rounds to bf16.
+hidden slots as well. --fold bf16 takes our kernels whose head sum rounds to bf16. --plans times several plans; the
+ratio is that of the fastest, without it that of the plan that the shipped table routes to.
 
 Needs torch with CUDA and the deep_gemm package (its wheel, sgl-deep-gemm); without deep_gemm only our
 times are printed. Our kernel is what `mlaindex compile --emit cubin` gives, launched as
@@ -37,14 +39,16 @@ def offsets_of(total, requests):
     return [total * (i * (i + 1) // 2) // parts for i in range(requests + 1)]
 
 
-def ours(mlaindex, query_offsets, key_offsets, heads, q, q_scale, k, k_scale, fold, fill="none"):
-    """A call that launches our kernel and gives its scores."""
+def ours(mlaindex, plan, query_offsets, key_offsets, heads, q, q_scale, k, k_scale, fold, fill="none"):
+    """A call that launches our kernel and gives its scores. plan: None for the routed one."""
     tokens, keys, requests = query_offsets[-1], key_offsets[-1], len(query_offsets) - 1
     options = [
         "--arch", "sm_90a", "--heads", str(heads), "--depth", str(DEPTH), "--mask", "ragged_causal", "--fold", fold,
         f"--fill={fill}"
     ]
-    kernel = Kernel(mlaindex, options, ["--tokens", str(tokens), "--keys", str(keys)])
+    if plan:
+        options += ["--plan", plan]
+    kernel = Kernel(mlaindex, options, ["--tokens", str(tokens), "--keys", str(keys), "--requests", str(requests)])
     padded_heads = max(4, 1 << (heads - 1).bit_length())
     scores = torch.empty(tokens, keys, device="cuda")
     offsets = [torch.tensor(n, dtype=torch.int32, device="cuda") for n in (query_offsets, key_offsets)]
@@ -62,6 +66,7 @@ def ours(mlaindex, query_offsets, key_offsets, heads, q, q_scale, k, k_scale, fo
         return scores
 
     call.keeps = offsets
+    call.plan = kernel.plan
     return call
 
 
@@ -88,7 +93,7 @@ def visible_ranges(query_offsets, key_offsets):
     return torch.cat(start), torch.cat(end)
 
 
-def compare(mlaindex, deep_gemm, rounds, samples, fill, fold, tokens, keys, heads, requests=1):
+def compare(arguments, deep_gemm, tokens, keys, heads, requests=1):
     """Prints a line; returns DeepGEMM's time over ours, or None."""
     q = torch.randn(tokens, heads, DEPTH, device="cuda").to(torch.float8_e4m3fn)
     k = torch.randn(keys, DEPTH, device="cuda").to(torch.float8_e4m3fn)
@@ -96,36 +101,44 @@ def compare(mlaindex, deep_gemm, rounds, samples, fill, fold, tokens, keys, head
     k_scale = torch.rand(keys, device="cuda") + 0.5
     offsets = offsets_of(tokens, requests), offsets_of(keys, requests)
     start, end = visible_ranges(*offsets)
-    calls = {"ours": ours(mlaindex, *offsets, heads, q, q_scale, k, k_scale, fold)}
-    if fill:
-        calls["filled"] = ours(mlaindex, *offsets, heads, q, q_scale, k, k_scale, fold, "-inf")
+    inputs = (*offsets, heads, q, q_scale, k, k_scale, arguments.fold)
+    calls = {}
+    for plan in arguments.plans or [None]:
+        call = ours(arguments.mlaindex, plan, *inputs)
+        calls[call.plan] = call
+    our_plans = list(calls)
+    if arguments.fill:
+        calls["filled"] = ours(arguments.mlaindex, our_plans[0], *inputs, "-inf")
     if deep_gemm:
         wide_q, weights = padded(q, q_scale)
         calls["deepgemm"] = lambda: deep_gemm.fp8_mqa_logits(wide_q, (k, k_scale), weights, start, end, False)
         column = torch.arange(keys, device="cuda")[None]
         visible = (column >= start[:, None]) & (column < end[:, None])
-        mine, theirs = calls["ours"]()[visible], calls["deepgemm"]()[visible]
-        difference = float((mine - theirs).norm() / theirs.norm())
-        if not difference < (1e-4 if fold == "f32" else 1e-2):
-            raise SystemExit(f"the two disagree: relative difference {difference}")
-        del mine, theirs, visible, column
+        theirs = calls["deepgemm"]()[visible]
+        for plan in our_plans:
+            difference = float((calls[plan]()[visible] - theirs).norm() / theirs.norm())
+            if not difference < (1e-4 if arguments.fold == "f32" else 1e-2):
+                raise SystemExit(f"{plan} and deepgemm disagree: relative difference {difference}")
+        del theirs, visible, column
     timers = {}
     for name, call in calls.items():
         replay = as_graph(call, LAUNCHES)
         replay()
         timers[name] = lambda replay=replay: microseconds(replay, 1) / LAUNCHES
-    times = alternating_medians(timers, rounds, samples)
+    times = alternating_medians(timers, arguments.rounds, arguments.samples)
     medians = {name: statistics.median(values) for name, values in times.items()}
     operations = 2 * DEPTH * heads * int((end - start).long().sum())
-    text = f"S={tokens:<5} K={keys:<6} H={heads:<3} B={requests:<2} ours {medians['ours']:8.1f} us {operations / medians['ours'] / 1e6:6.0f} TFLOP/s"
-    if fill:
-        text += f"   filled {medians['filled'] / medians['ours']:.3f}x"
+    text = f"S={tokens:<5} K={keys:<6} H={heads:<3} B={requests:<2}"
+    for plan in our_plans:
+        text += f" {plan} {medians[plan]:8.1f} us {operations / medians[plan] / 1e6:6.0f} TFLOP/s "
+    if arguments.fill:
+        text += f" filled {medians['filled'] / medians[our_plans[0]]:.3f}x "
     ratio = None
     if deep_gemm:
-        ratio = medians["deepgemm"] / medians["ours"]
-        worst = min(d / o for d, o in zip(times["deepgemm"], times["ours"]))
-        text += (f"   deepgemm {medians['deepgemm']:8.1f} us   ratio {ratio:.3f}"
-                 f" (worst round {worst:.3f})")
+        best = min(our_plans, key=medians.get)
+        ratio = medians["deepgemm"] / medians[best]
+        worst = min(d / o for d, o in zip(times["deepgemm"], times[best]))
+        text += f" deepgemm {medians['deepgemm']:8.1f} us  ratio {ratio:.3f} (worst round {worst:.3f})"
     print(text, flush=True)
     return ratio
 
@@ -137,14 +150,14 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--samples", type=int, default=9)
     parser.add_argument("--fill", action="store_true")
+    parser.add_argument("--plans", nargs="+", help="plans to time (default: the routed one)")
     parser.add_argument("--fold", choices=("f32", "bf16"), default="f32")
     arguments = parser.parse_args()
     torch.zeros(1, device="cuda")
     deep_gemm = peer()
     ratios = []
     for shape in arguments.shapes:
-        ratio = compare(arguments.mlaindex, deep_gemm, arguments.rounds, arguments.samples, arguments.fill, arguments.fold,
-                        *map(int, shape.split(",")))
+        ratio = compare(arguments, deep_gemm, *map(int, shape.split(",")))
         if ratio:
             ratios.append(ratio)
     if ratios:

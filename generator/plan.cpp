@@ -156,11 +156,12 @@ struct NamedPlan {
   bool routable;  // else it is kept to compare others with, and made only when named
   Plan (*make)(const Spec&);
   bool folds_bf16 = false;
+  bool one_request = false;  // routable for the tokens of one request only
 };
 
 constexpr NamedPlan named_plans[] = {
     {Arch::sm_90a, Layout::contiguous, "q_resident", max_num_heads, true, sm90_q_resident, true},
-    {Arch::sm_90a, Layout::contiguous, "k_resident", max_num_heads, true, sm90_k_resident, true},
+    {Arch::sm_90a, Layout::contiguous, "k_resident", max_num_heads, true, sm90_k_resident, true, true},
     {Arch::sm_90a, Layout::paged, "paged", max_num_heads, true, sm90_paged, true},
     {Arch::sm_90a, Layout::paged, "paged_narrow", 64, true, sm90_paged_narrow, true},
     {Arch::sm_90a, Layout::paged, "paged_deep", max_num_heads, true, sm90_paged_deep, true},
@@ -215,10 +216,11 @@ std::vector<std::string_view> routable_plans(Arch arch, Layout layout) {
   return names;
 }
 
-std::vector<std::string_view> routable_plans(const Spec& spec) {
+std::vector<std::string_view> routable_plans(const Spec& spec, int num_requests) {
   std::vector<std::string_view> names;
   for (const NamedPlan& plan : named_plans) {
     if (plan.arch != spec.arch || plan.layout != spec.layout || !plan.routable) continue;
+    if (plan.one_request && (num_requests > 1 || spec.mask == Mask::ranges)) continue;
     if (spec.num_heads <= plan.max_heads && (spec.fold == FoldType::f32 || plan.folds_bf16)) names.push_back(plan.name);
   }
   return names;

@@ -77,10 +77,12 @@ struct Plan {
 // may have: make_plan refuses.
 std::vector<std::string> plan_names(Arch arch, Layout layout = Layout::contiguous);
 
-// Those of them that a route may choose, the default one first; of a spec: those that make_plan does not refuse. All
-// fold in the same order, so that the bits of a score do not depend on the choice. The names live as long as the program.
+// Those of them that a route may choose, the default one first; of a spec: those that make_plan does not refuse, without
+// those that share out one request's tokens where there may be several requests (more than one, or visible ranges, which
+// do not tell). All fold in the same order, so that the bits of a score do not depend on the choice. The names live as
+// long as the program.
 std::vector<std::string_view> routable_plans(Arch arch, Layout layout);
-std::vector<std::string_view> routable_plans(const Spec& spec);
+std::vector<std::string_view> routable_plans(const Spec& spec, int num_requests = 1);
 
 // The plan of that name for a valid spec. An unknown name is invalid_argument with the allowed ones.
 Result<Plan> make_plan(const Spec& spec, std::string_view name);

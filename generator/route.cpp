@@ -53,10 +53,9 @@ Choice choose(const Spec& spec, const ProblemSize& size, const RouteTable& table
 std::string explain_row(const Spec& spec, const Route& route, const RouteTable& table) {
   const RouteRow& row = *route.row;
   std::string own, others;
-  const std::vector<std::string_view> allowed = routable_plans(spec);
   for (const PlanTime& time : row.times) {
     if (time.plan == route.plan.name) own = fmt::format("{:.4g} us", time.microseconds);
-    else if (has(allowed, time.plan))
+    else if (has(route.candidates, time.plan))
       others += fmt::format("{}{:.4g} us of {}", others.empty() ? " against " : " and ", time.microseconds, time.plan);
   }
   return fmt::format("{} {}{} at {}, {} heads, depth {} ({})", table.measured ? "measured" : "predicted", own, others,
@@ -74,14 +73,14 @@ RoutePoint route_point(Layout layout, const ProblemSize& size) noexcept {
 
 Result<Route> choose_route(const Spec& spec, const ProblemSize& size, const RouteTable& table) {
   if (Status valid = validate(spec); !valid) return valid.error();
-  const std::vector<std::string_view> allowed = routable_plans(spec);
+  std::vector<std::string_view> allowed = routable_plans(spec, size.num_requests);
   Choice choice{{}, RouteBasis::only_plan};
   if (!allowed.empty()) choice = choose(spec, size, table, allowed);
   // No plan takes the spec: make_plan says why of the default one.
   Result<Plan> plan = make_plan(spec, allowed.empty() ? routable_plans(spec.arch, spec.layout).front() : choice.plan);
   if (!plan) return plan.error();
   if (Status legal = check_plan(*plan, spec.arch); !legal) return legal.error();
-  return Route{*std::move(plan), choice.basis, choice.row};
+  return Route{*std::move(plan), std::move(allowed), choice.basis, choice.row};
 }
 
 Result<Plan> route(const Spec& spec, const ProblemSize& size) {

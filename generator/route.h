@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "generator/base/result.h"
 #include "generator/plan.h"
@@ -32,6 +34,7 @@ enum class RouteBasis {
 
 struct Route {
   Plan plan;
+  std::vector<std::string_view> candidates;  // what there was to choose from
   RouteBasis basis = RouteBasis::only_plan;
   const RouteRow* row = nullptr;  // of the table, where that is the basis
 };
