@@ -18,8 +18,16 @@ __device__ __forceinline__ void load_keys(u32 key_tiles, const TensorMap& k_map,
   }
 }
 
-// Before keys of another tile are asked for: waits until all blocks before this one are done with those that are here.
-__device__ __forceinline__ void wait_for_earlier_blocks(u32 block_empty, const RingCursor& block) {
+// Waits for all subtiles, of which no block may have seen some.
+__device__ __forceinline__ void wait_for_keys(u32 key_full, u32 parity) {
+#pragma unroll 1
+  for (int tile = 0; tile < RESIDENT_TILES; ++tile) mbarrier_wait(key_full + 8 * tile, parity);
+}
+
+// Before keys of another tile are asked for: waits until those that are here have come, and all blocks before this one
+// are done with them.
+__device__ __forceinline__ void wait_for_use_of_keys(u32 key_full, u32 parity, u32 block_empty, const RingCursor& block) {
+  wait_for_keys(key_full, parity);
 #pragma unroll 1
   for (u32 stage = 0; stage < BLOCK_STAGES; ++stage) {
     if (stage != block.stage) mbarrier_wait(block_empty + 8 * stage, block.parity ^ (stage > block.stage));

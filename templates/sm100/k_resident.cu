@@ -107,7 +107,7 @@ KERNEL_NAME(
         if (work.num_tiles == 0) break;
         if (elect_one()) {
           if (work.loads != loads) {
-            wait_for_earlier_blocks(block_empty, block);
+            wait_for_use_of_keys(key_full, loads & 1, block_empty, block);
             load_keys(key_tiles, k_map, key_full, work.first_tile / RESIDENT_TILES * RESIDENT_KEYS);
           }
           const u32 q_barrier = q_full + 8 * block.stage;
@@ -128,9 +128,7 @@ KERNEL_NAME(
         }
         block.advance(BLOCK_STAGES);
       }
-      // Where no block saw any of the keys, nobody else waits for them.
-#pragma unroll 1
-      for (int tile = 0; has_keys && tile < RESIDENT_TILES; ++tile) mbarrier_wait(key_full + 8 * tile, loads & 1);
+      if (has_keys) wait_for_keys(key_full, loads & 1);
     } else if (warp == MMA_WARP) {
       if (elect_one()) {
         RingCursor block;

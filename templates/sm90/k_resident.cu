@@ -85,7 +85,7 @@ KERNEL_NAME(
           const Work work = blocks[block.stage].work;
           if (work.num_tiles == 0) break;
           if (work.loads != loads) {
-            wait_for_earlier_blocks(block_empty, block);
+            wait_for_use_of_keys(key_full, loads & 1, block_empty, block);
             loads = work.loads;
             load_keys(key_tiles, k_map, key_full, work.first_tile / RESIDENT_TILES * RESIDENT_KEYS);
           }
@@ -95,9 +95,7 @@ KERNEL_NAME(
           load_queries(q_ring + block.stage * Q_BYTES, q_map, q_barrier, work.first_token);
           block.advance(BLOCK_STAGES);
         }
-        // Where no block saw any of the keys, nobody else waits for them.
-#pragma unroll 1
-        for (int tile = 0; has_keys && tile < RESIDENT_TILES; ++tile) mbarrier_wait(key_full + 8 * tile, loads & 1);
+        if (has_keys) wait_for_keys(key_full, loads & 1);
       }
     } else if (warp == SCHEDULER_WARP) {
       const int lane = lane_index();
