@@ -24,6 +24,7 @@ void append_k_scale(Plan& plan, const Spec& spec);
 
 // For valid specs of contiguous keys: generator/plan_k_resident.cpp.
 Plan sm90_k_resident(const Spec& spec);
+Plan sm100_k_resident(const Spec& spec);
 
 // For valid specs of paged keys: generator/plan_paged.cpp, generator/plan_paged_sm100.cpp.
 Plan sm90_paged(const Spec& spec);

@@ -5,6 +5,7 @@
 // out evenly; other batches are scored all the same, but less evenly. The token blocks of a tile go round among its
 // CTAs forth and back, so that each gets long and short ones.
 #pragma once
+#include "common/resident_keys.cuh"
 #include "common/token_block.cuh"
 
 // One token block against some of the keys of a tile, in subtiles of TILE_KEYS.
@@ -59,4 +60,38 @@ __device__ __forceinline__ KeyShare key_share(const ScoreArguments& args) {
 // The index of the i-th token block of a share.
 __device__ __forceinline__ u32 share_block(const KeyShare& share, u32 i) {
   return i * share.parts + (i % 2 == 0 ? share.part : share.parts - 1 - share.part);
+}
+
+// Calls hand_on(work) for every block of the CTA's share that sees keys of its tile, by a whole warp.
+template <typename HandOn>
+__device__ __forceinline__ void walk_share(const ScoreArguments& args, HandOn hand_on) {
+  const int lane = lane_index();
+  const KeyShare share = key_share(args);
+  const int num_key_tiles = count_key_tiles(args);
+  const u32 num_blocks = count_blocks(args);
+  int loads = 0;
+#pragma unroll 1
+  for (int tile = share.tile; tile < num_key_tiles; tile += gridDim.x) {
+    const int loads_of_tile = tile == share.tile ? 0 : loads + 1;
+    const int first_key = tile * RESIDENT_KEYS;
+#pragma unroll 1
+    for (u32 first = 0; first * share.parts < num_blocks; first += WARP_BLOCKS) {
+      const u32 lane_block = share_block(share, first + lane / LANES_OF_BLOCK);
+      const BlockKeys keys = block_keys(lane_block, args);
+      const int begin = max(keys.begin - first_key, 0);  // in the tile
+      const int end = min(keys.end - first_key, RESIDENT_KEYS);
+      const int first_subtile = begin / TILE_KEYS;
+      const int num_subtiles = (end - 1) / TILE_KEYS + 1 - first_subtile;
+      u32 owners = __ballot_sync(0xffffffff, begin < end && lane % LANES_OF_BLOCK == 0);
+#pragma unroll 1
+      for (; owners != 0; owners &= owners - 1) {
+        const int owner = __ffs(owners) - 1;
+        const int first_token = __shfl_sync(0xffffffff, lane_block, owner) * TOKENS_PER_BLOCK;
+        const int first_tile = tile * RESIDENT_TILES + __shfl_sync(0xffffffff, first_subtile, owner);
+        const int num_tiles = __shfl_sync(0xffffffff, num_subtiles, owner);
+        hand_on({first_token, first_tile, num_tiles, loads_of_tile});
+        loads = loads_of_tile;
+      }
+    }
+  }
 }

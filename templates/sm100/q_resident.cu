@@ -16,11 +16,11 @@
 #if FILL_NEGATIVE_INFINITY
 #include "common/fill_grid.cuh"
 #endif
-#include "sm100/load_rows.cuh"
 #include "sm100/row_fold.cuh"
 #if FOLD_BF16
 #include "sm100/row_fold_bf16.cuh"
 #endif
+#include "sm100/group_row.cuh"
 #include "sm100/tcgen05.cuh"
 
 constexpr int MATH_WARPS = 4 * COLUMN_GROUPS;
@@ -232,13 +232,8 @@ KERNEL_NAME(
       num_done += work.num_tiles;
 
       mbarrier_wait(weights_full + 8 * block.stage, block.parity);
-#if FOLD_BF16
-      u32 weight[64];
-      load_weights(weight, current.half_weights + 128 * group);
-#else
-      u64 half_weight[64];
-      load_half_weights(half_weight, current.half_weights + 128 * group);
-#endif
+      RowWeights weight;
+      load_row_weights(weight, current.half_weights + 128 * group);
 #pragma unroll 1
       do {
         VisibleBits visible = ~VisibleBits{0};
@@ -250,7 +245,7 @@ KERNEL_NAME(
           const int key = static_cast<int>(tile + first_open) * TILE_KEYS + row;
           k_scale[0] = key < args.num_keys ? load_global(scale) : 0.0f;
           k_scale[1] = key + MMA_M < args.num_keys ? load_global(scale + MMA_M) : 0.0f;
-          visible = visible_bits(ranges, key, MMA_M);
+          visible = visible_bits<HALVES>(ranges, key);
         }
         advance(scale, TILE_KEYS);
 #pragma unroll
@@ -261,28 +256,7 @@ KERNEL_NAME(
           mbarrier_wait(full + 8 * half, parity);
           tensor_memory_fence_after_barrier();
           u64 sum[ROW_SUMS] = {};
-#if FOLD_BF16
-          u32 run[ROW_SUMS] = {};
-#endif
-#pragma unroll
-          for (int column = 0; column < 128; column += LOADED_COLUMNS) {
-            float dot[LOADED_COLUMNS];
-            load_row_columns(dot, group_accumulators + half * MMA_N + column);
-            wait_for_columns();
-            if (column + LOADED_COLUMNS == 128) {
-              tensor_memory_fence_before_barrier();
-              if (lane == 0) mbarrier_arrive(empty + 8 * half);
-            }
-#pragma unroll
-            for (int i = 0; i < LOADED_COLUMNS; i += FOLDED_COLUMNS) {
-#if FOLD_BF16
-              fold_columns(run + i / 2 % ROW_SUMS, dot + i, weight + (column + i) / 2);
-              if ((column + i + FOLDED_COLUMNS) % RUN_COLUMNS == 0) end_runs(sum, run, column + i < RUN_COLUMNS);
-#else
-              fold_columns(sum + i / 2 % ROW_SUMS, dot + i, half_weight + (column + i) / 2);
-#endif
-            }
-          }
+          fold_row(sum, group_accumulators + half * MMA_N, lane, empty + 8 * half, weight);
           store_row(slot, half * MMA_M, args.row_stride, visible, FIRST_BIT + KEY_BITS * half, sum, k_scale[half]);
         }
       } while (++tile != end_tile);

@@ -33,7 +33,7 @@ __device__ __forceinline__ float load_global(const float* address) {
   return value;
 }
 
-// Which scores of a thread are visible, of two keys, a bit each. The bits of a key start at a whole byte
+// Which scores of a thread are visible, of up to two keys, a bit each. The bits of a key start at a whole byte
 // that is not the lowest, if they are few: so ptxas moves all of them to predicates at once.
 #if TOKENS_PER_GROUP <= 4
 using VisibleBits = u32;
@@ -45,16 +45,19 @@ constexpr int KEY_BITS = 32;
 constexpr int FIRST_BIT = 0;
 #endif
 
-// For first_key and the key that is key_distance behind it.
-__device__ __forceinline__ VisibleBits visible_bits(const VisibleRange* ranges, int first_key, int key_distance) {
+// For first_key and, of two keys, the one that is MMA_M behind it.
+template <int NUM_KEYS>
+__device__ __forceinline__ VisibleBits visible_bits(const VisibleRange* ranges, int first_key) {
   VisibleBits bits = 0;
 #pragma unroll 1  // for tiles at the edges only
   for (int token = 0; token < TOKENS_PER_GROUP; ++token) {
     const VisibleRange range = ranges[token];
     const u32 num_visible = range.end - range.begin;
     const VisibleBits bit = VisibleBits{1} << (FIRST_BIT + token);
-    if (static_cast<u32>(first_key - range.begin) < num_visible) bits |= bit;
-    if (static_cast<u32>(first_key + key_distance - range.begin) < num_visible) bits |= bit << KEY_BITS;
+#pragma unroll
+    for (int i = 0; i < NUM_KEYS; ++i) {
+      if (static_cast<u32>(first_key + i * MMA_M - range.begin) < num_visible) bits |= bit << i * KEY_BITS;
+    }
   }
   return bits;
 }

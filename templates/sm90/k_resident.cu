@@ -23,8 +23,6 @@
 #include "sm90/tma_boxes.cuh"
 
 constexpr int Q_BYTES = 128 * ACCUMULATORS * DEPTH;
-constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
-constexpr int RESIDENT_TILES = RESIDENT_KEYS / TILE_KEYS;
 constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
 constexpr int TMA_WARP = MATH_WARPS;
 constexpr int SCHEDULER_WARP = MATH_WARPS + 1;
@@ -38,18 +36,6 @@ struct Block {
   alignas(16) float weights[TOKENS_PER_BLOCK * WEIGHT_STRIDE];
 };
 static_assert(BLOCK_STAGES * sizeof(Block) <= BARRIERS_OFFSET - BLOCKS_OFFSET, "the plan reserves a block a stage");
-
-// Asks for the subtiles of the tile from key on, one after the other; past the last key TMA finds zeros.
-__device__ __forceinline__ void load_keys(u32 key_tiles, const TensorMap& k_map, u32 key_full, int key) {
-#pragma unroll 1
-  for (int tile = 0; tile < RESIDENT_TILES; ++tile) {
-    mbarrier_arrive_expect_bytes(key_full, TILE_BYTES);
-    tma_load_2d(key_tiles, k_map, key_full, 0, key);
-    key_tiles += TILE_BYTES;
-    key_full += 8;
-    key += TILE_KEYS;
-  }
-}
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
 KERNEL_NAME(
@@ -99,11 +85,7 @@ KERNEL_NAME(
           const Work work = blocks[block.stage].work;
           if (work.num_tiles == 0) break;
           if (work.loads != loads) {
-            // Keys of another tile: all blocks before this one must be done with those that are here.
-#pragma unroll 1
-            for (u32 stage = 0; stage < BLOCK_STAGES; ++stage) {
-              if (stage != block.stage) mbarrier_wait(block_empty + 8 * stage, block.parity ^ (stage > block.stage));
-            }
+            wait_for_use_of_keys(key_full, loads & 1, block_empty, block);
             loads = work.loads;
             load_keys(key_tiles, k_map, key_full, work.first_tile / RESIDENT_TILES * RESIDENT_KEYS);
           }
@@ -113,47 +95,20 @@ KERNEL_NAME(
           load_queries(q_ring + block.stage * Q_BYTES, q_map, q_barrier, work.first_token);
           block.advance(BLOCK_STAGES);
         }
-        // Where no block saw any of the keys, nobody else waits for them.
-#pragma unroll 1
-        for (int tile = 0; has_keys && tile < RESIDENT_TILES; ++tile) mbarrier_wait(key_full + 8 * tile, loads & 1);
+        if (has_keys) wait_for_keys(key_full, loads & 1);
       }
     } else if (warp == SCHEDULER_WARP) {
       const int lane = lane_index();
-      const KeyShare share = key_share(args);
-      const int num_key_tiles = count_key_tiles(args);
-      const u32 num_blocks = count_blocks(args);
-      int loads = 0;
       RingCursor block;
-#pragma unroll 1
-      for (int tile = share.tile; tile < num_key_tiles; tile += gridDim.x) {
-        const int loads_of_tile = tile == share.tile ? 0 : loads + 1;
-        const int first_key = tile * RESIDENT_KEYS;
-#pragma unroll 1
-        for (u32 first = 0; first * share.parts < num_blocks; first += WARP_BLOCKS) {
-          const u32 lane_block = share_block(share, first + lane / LANES_OF_BLOCK);
-          const BlockKeys keys = block_keys(lane_block, args);
-          const int begin = max(keys.begin - first_key, 0);  // in the tile
-          const int end = min(keys.end - first_key, RESIDENT_KEYS);
-          const int first_subtile = begin / TILE_KEYS;
-          const int num_subtiles = (end - 1) / TILE_KEYS + 1 - first_subtile;
-          u32 owners = __ballot_sync(0xffffffff, begin < end && lane % LANES_OF_BLOCK == 0);
-#pragma unroll 1
-          for (; owners != 0; owners &= owners - 1) {
-            const int owner = __ffs(owners) - 1;
-            const int first_token = __shfl_sync(0xffffffff, lane_block, owner) * TOKENS_PER_BLOCK;
-            const int first_tile = tile * RESIDENT_TILES + __shfl_sync(0xffffffff, first_subtile, owner);
-            const int num_tiles = __shfl_sync(0xffffffff, num_subtiles, owner);
-            mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-            Block& next = blocks[block.stage];
-            if (lane == 0) next.work = {first_token, first_tile, num_tiles, loads_of_tile};
-            stage_ranges(next.ranges, first_token, args);
-            __syncwarp();
-            if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-            block.advance(BLOCK_STAGES);
-            loads = loads_of_tile;
-          }
-        }
-      }
+      walk_share(args, [&](const Work& work) {
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        Block& next = blocks[block.stage];
+        if (lane == 0) next.work = work;
+        stage_ranges(next.ranges, work.first_token, args);
+        __syncwarp();
+        if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+        block.advance(BLOCK_STAGES);
+      });
 #pragma unroll 1
       for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
         mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);

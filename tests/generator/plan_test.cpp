@@ -89,6 +89,10 @@ TEST_CASE("barriers have the names that the kernels give them") {
   CHECK(barrier_name(groups, base + 8 * 20).empty());
   CHECK(barrier_name(groups, base + 4).empty());
   CHECK(barrier_name(groups, base - 8).empty());
+  const Plan keys_stay = *make_plan(spec_of(Arch::sm_100a, 64, 128), "k_resident");
+  const auto first = static_cast<std::uint32_t>(keys_stay.region("barriers")->offset);
+  CHECK(barrier_name(barrier_groups(keys_stay), first + 8 * 4) == "accumulator_full[0]");  // no key_empty
+  CHECK(barrier_name(barrier_groups(keys_stay), first + 8 * 23) == "block_empty[3]");
 }
 
 TEST_CASE("the order of barriers is that of the kernels' own text") {
@@ -111,9 +115,9 @@ TEST_CASE("the order of barriers is that of the kernels' own text") {
 
 TEST_CASE("an unknown plan is refused with the names there are") {
   CHECK(make_plan(spec_of(Arch::sm_90a, 64, 128), "seed").error().text() ==
-        "no plan 'seed' for sm_90a and contiguous keys (allowed: q_resident)");
+        "no plan 'seed' for sm_90a and contiguous keys (allowed: q_resident, k_resident)");
   CHECK(make_plan(spec_of(Arch::sm_100a, 64, 128), "").error().text() ==
-        "no plan '' for sm_100a and contiguous keys (allowed: q_resident, seed)");
+        "no plan '' for sm_100a and contiguous keys (allowed: q_resident, k_resident, seed)");
   Spec paged = spec_of(Arch::sm_90a, 128, 128);
   paged.layout = Layout::paged;
   paged.page_size = 64;
@@ -126,7 +130,7 @@ TEST_CASE("an unknown plan is refused with the names there are") {
 
 TEST_CASE("plans that a route may choose: the default one first, no yardstick, none that refuses the spec") {
   using Names = std::vector<std::string_view>;
-  CHECK(routable_plans(Arch::sm_100a, Layout::contiguous) == Names{"q_resident"});
+  CHECK(routable_plans(Arch::sm_100a, Layout::contiguous) == Names{"q_resident", "k_resident"});
   for (Arch arch : all_archs) {
     for (Layout layout : {Layout::contiguous, Layout::paged}) {
       const Names routable = routable_plans(arch, layout);
@@ -152,7 +156,7 @@ TEST_CASE("a plan without a bf16 fold refuses one by name") {
   CHECK(make_plan(spec, "q_resident"));
   const Error refused = make_plan(spec, "seed").error();
   CHECK(refused.code == ErrorCode::unsupported_shape);
-  CHECK(refused.text() == "plan 'seed' of sm_100a with fold = bf16 (its fold is f32; plans: q_resident, seed)");
+  CHECK(refused.text() == "plan 'seed' of sm_100a with fold = bf16 (its fold is f32; plans: q_resident, k_resident, seed)");
   CHECK(kernel_name(spec, make_plan(spec, "q_resident").value()) == "mlaindex_score_sm_100a_q_resident_h64_d128_ragged_causal_f32_bf16_fold");
 }
 

@@ -27,7 +27,7 @@ Form form_of(const Spec& spec) { return {spec.score_type, spec.fill, spec.fold};
 TEST_CASE("a bf16 fold of every head count and depth of every plan, masks and outputs in turn, is right") {
   std::vector<SpecOfPlan> items = bf16_fold_specs();
   for (const SpecOfPlan& item : paged_bf16_fold_specs()) items.push_back(item);
-  CHECK(items.size() == 48 + 31);
+  CHECK(items.size() == 96 + 31);
   keep_sample(items);
   KernelStore store(memory_only(), Log());
   std::vector<std::string> problems(items.size());

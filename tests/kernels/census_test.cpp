@@ -36,15 +36,21 @@ TEST_CASE("sm_100a kernels are made of tcgen05, TMA and mbarriers") {
   const std::string ptx = ptx_of(Arch::sm_100a, "q_resident");
   CHECK(count(ptx, "fma.rn.f32x2") == 2 * 64);  // both halves of a tile, two columns an instruction
   CHECK(count(ptx, "tcgen05.ld.sync.aligned.32x32b.x64") == 2 * 2);
+  const std::string resident_keys = ptx_of(Arch::sm_100a, "k_resident");
+  CHECK(count(resident_keys, "fma.rn.f32x2") == 64);  // one subtile
+  CHECK(count(resident_keys, "tcgen05.ld.sync.aligned.32x32b.x64") == 2);
 }
 
 TEST_CASE("sm_90a kernels are made of wgmma, TMA and mbarriers") {
-  const std::string ptx = ptx_of(Arch::sm_90a, "q_resident");
-  CHECK_THAT(ptx, Contains(".target sm_90a"));
-  CHECK(count(ptx, "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3") == 8);
-  for (const char* part : {"wgmma.fence.", "wgmma.commit_group.", "wgmma.wait_group.", "cp.async.bulk.tensor.4d.",
-                           "cp.async.bulk.tensor.2d.", "mbarrier.init.", "setmaxnreg.inc.", "setmaxnreg.dec."}) {
-    CHECK_THAT(ptx, Contains(part));
+  for (const std::string& plan : plan_names(Arch::sm_90a)) {
+    INFO(plan);
+    const std::string ptx = ptx_of(Arch::sm_90a, plan);
+    CHECK_THAT(ptx, Contains(".target sm_90a"));
+    CHECK(count(ptx, "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3") == 8);
+    for (const char* part : {"wgmma.fence.", "wgmma.commit_group.", "wgmma.wait_group.", "cp.async.bulk.tensor.4d.",
+                             "cp.async.bulk.tensor.2d.", "mbarrier.init.", "setmaxnreg.inc.", "setmaxnreg.dec."}) {
+      CHECK_THAT(ptx, Contains(part));
+    }
   }
 }
 

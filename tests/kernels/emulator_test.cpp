@@ -1,4 +1,6 @@
 // The generated kernels, executed as the PTX that NVRTC made of them, against the f64 reference.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "tests/kernels/emulated_case.h"
@@ -16,7 +18,8 @@ struct Run {
   std::uint64_t schedule;
 };
 
-// Every head count and depth of every plan, masks and outputs in turn, under three schedules each.
+// Every head count and depth of every plan, masks and outputs in turn, under three schedules each; of k_resident, which
+// folds as q_resident does, under one in turn.
 std::vector<Run> all_runs() {
   std::vector<Run> runs;
   for (Arch arch : all_archs) {
@@ -28,6 +31,7 @@ std::vector<Run> all_runs() {
           const Form form = forms[turn / 4 % 4];
           ++turn;
           for (std::uint64_t schedule : {0, 1, 2 + turn}) {
+            if (plan == "k_resident" && std::min<std::uint64_t>(schedule, 2) != turn % 3u) continue;
             const tools::CaseRequest request{.num_tokens = 11, .num_keys = 333, .num_requests = 3, .num_heads = heads,
                                              .depth = depth, .mask = mask, .seed = schedule + 1,
                                              .exact = schedule == 1};
@@ -45,7 +49,7 @@ std::vector<Run> all_runs() {
 TEST_CASE("every head count and depth of every plan, masks and outputs in turn, is right under several schedules") {
   KernelStore store(memory_only(), Log());
   std::vector<Run> runs = all_runs();
-  CHECK(runs.size() == 216);
+  CHECK(runs.size() == 3 * 72 + 2 * 24);
   keep_sample(runs);
   for (const auto& [arch, plan, request, form, schedule] : runs) {
     INFO(arch_name(arch) << ' ' << plan << " heads " << request.num_heads << " depth " << request.depth << ' '

@@ -156,6 +156,11 @@ __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
+// As many arrivals.
+__device__ __forceinline__ void mbarrier_arrive_times(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
 // One arrival, after raising the bytes that the phase waits for.
 __device__ __forceinline__ void mbarrier_arrive_expect_bytes(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");

@@ -135,6 +135,11 @@ __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
+// As many arrivals.
+__device__ __forceinline__ void mbarrier_arrive_times(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
 // One arrival, after raising the bytes that the phase waits for.
 __device__ __forceinline__ void mbarrier_arrive_expect_bytes(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
@@ -243,25 +248,12 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
   return visible_range(token, read_request(request_of(token, args), args), args);
 }
 
-// common/work_schedule.cuh -----------------------------------------------------------------
-// An equal share of a launch's key tiles for every CTA.
-//
-// The tiles of all token blocks, one block after the other, each behind a few that stand for the cost
-// of starting on it, form one sequence; CTA c takes the c-th of gridDim.x equal parts of it, wherever
-// they begin and end: scores of different keys do not depend on each other. How many tiles a block
-// has follows from the visible ranges of its tokens, which only the device knows, so every CTA counts
-// them first. Counts fit 32 bits: more than 2^32 tiles would write more scores than a GPU has memory.
+// common/token_block.cuh -------------------------------------------------------------------
+// Blocks of TOKENS_PER_BLOCK tokens: what their tokens see.
 
-constexpr u32 BLOCK_START_TILES = 1;  // what starting on a block costs, in tiles: measured
-constexpr u32 SCHEDULE_UNITS = 256;   // runs of blocks whose tiles are counted together
-
-// Some tiles of one token block.
-struct Work {
-  int first_token;
-  int first_tile;
-  int num_tiles;  // 0: there is no more work
-  int reserved;
-};
+__device__ __forceinline__ u32 count_blocks(const ScoreArguments& args) {
+  return (args.num_tokens - 1u) / TOKENS_PER_BLOCK + 1;
+}
 
 // The keys that some token of a block sees, and perhaps others between them. begin >= end: none.
 struct BlockKeys {
@@ -299,13 +291,59 @@ __device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments&
 
 constexpr u32 WARP_BLOCKS = 32 / LANES_OF_BLOCK;  // blocks a warp looks at together
 
+// Stages what each token of a block sees, by one warp; nothing past the last token.
+__device__ __forceinline__ void stage_ranges(VisibleRange* staged, int first_token, const ScoreArguments& args) {
+#pragma unroll 1
+  for (int token = lane_index(); token < TOKENS_PER_BLOCK; token += 32) {
+    const bool exists = first_token + token < args.num_tokens;
+    staged[token] = exists ? visible_range(first_token + token, args) : VisibleRange{0, 0};
+  }
+}
+
+// The sum of value over the lanes up to this one.
+__device__ __forceinline__ u32 sum_up_to_lane(u32 value) {
+  asm volatile(
+      "{\n"
+      "  .reg .b32 before;\n"
+      "  .reg .pred exists;\n"
+      "  shfl.sync.up.b32 before|exists, %0, 1, 0, -1;\n"
+      "  @exists add.u32 %0, %0, before;\n"
+      "  shfl.sync.up.b32 before|exists, %0, 2, 0, -1;\n"
+      "  @exists add.u32 %0, %0, before;\n"
+      "  shfl.sync.up.b32 before|exists, %0, 4, 0, -1;\n"
+      "  @exists add.u32 %0, %0, before;\n"
+      "  shfl.sync.up.b32 before|exists, %0, 8, 0, -1;\n"
+      "  @exists add.u32 %0, %0, before;\n"
+      "  shfl.sync.up.b32 before|exists, %0, 16, 0, -1;\n"
+      "  @exists add.u32 %0, %0, before;\n"
+      "}\n"
+      : "+r"(value));
+  return value;
+}
+
+// common/work_schedule.cuh -----------------------------------------------------------------
+// An equal share of a launch's key tiles for every CTA.
+//
+// The tiles of all token blocks, one block after the other, each behind a few that stand for the cost
+// of starting on it, form one sequence; CTA c takes the c-th of gridDim.x equal parts of it, wherever
+// they begin and end: scores of different keys do not depend on each other. How many tiles a block
+// has follows from the visible ranges of its tokens, which only the device knows, so every CTA counts
+// them first. Counts fit 32 bits: more than 2^32 tiles would write more scores than a GPU has memory.
+
+constexpr u32 BLOCK_START_TILES = 1;  // what starting on a block costs, in tiles: measured
+constexpr u32 SCHEDULE_UNITS = 256;   // runs of blocks whose tiles are counted together
+
+// Some tiles of one token block.
+struct Work {
+  int first_token;
+  int first_tile;
+  int num_tiles;  // 0: there is no more work
+  int reserved;
+};
+
 // Of a block that sees keys begin to end: its place in the sequence. Nothing when it sees none.
 __device__ __forceinline__ u32 length_in_sequence(u32 begin, u32 end) {
   return begin < end ? BLOCK_START_TILES + 1 + (end - 1) / TILE_KEYS - begin / TILE_KEYS : 0;
-}
-
-__device__ __forceinline__ u32 count_blocks(const ScoreArguments& args) {
-  return (args.num_tokens - 1u) / TOKENS_PER_BLOCK + 1;
 }
 
 // Blocks of a unit: all of them fit into SCHEDULE_UNITS.
@@ -336,27 +374,6 @@ struct TileShare {
   u32 position;     // tiles before first_block, at most begin
   u32 first_block;  // of a unit
 };
-
-// The sum of value over the lanes up to this one.
-__device__ __forceinline__ u32 sum_up_to_lane(u32 value) {
-  asm volatile(
-      "{\n"
-      "  .reg .b32 before;\n"
-      "  .reg .pred exists;\n"
-      "  shfl.sync.up.b32 before|exists, %0, 1, 0, -1;\n"
-      "  @exists add.u32 %0, %0, before;\n"
-      "  shfl.sync.up.b32 before|exists, %0, 2, 0, -1;\n"
-      "  @exists add.u32 %0, %0, before;\n"
-      "  shfl.sync.up.b32 before|exists, %0, 4, 0, -1;\n"
-      "  @exists add.u32 %0, %0, before;\n"
-      "  shfl.sync.up.b32 before|exists, %0, 8, 0, -1;\n"
-      "  @exists add.u32 %0, %0, before;\n"
-      "  shfl.sync.up.b32 before|exists, %0, 16, 0, -1;\n"
-      "  @exists add.u32 %0, %0, before;\n"
-      "}\n"
-      : "+r"(value));
-  return value;
-}
 
 // The share of this CTA, found by a whole warp from the counts of all units.
 __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const ScoreArguments& args) {
@@ -401,101 +418,6 @@ __device__ __forceinline__ Work take_share(TileShare& share, int first_token, u3
   const u32 to = max(from, min(share.end, share.position));
   return {first_token, static_cast<int>(begin / TILE_KEYS + from - first), static_cast<int>(to - from), 0};
 }
-
-// Stages what each token of a block sees, by one warp; nothing past the last token.
-__device__ __forceinline__ void stage_ranges(VisibleRange* staged, int first_token, const ScoreArguments& args) {
-#pragma unroll 1
-  for (int token = lane_index(); token < TOKENS_PER_BLOCK; token += 32) {
-    const bool exists = first_token + token < args.num_tokens;
-    staged[token] = exists ? visible_range(first_token + token, args) : VisibleRange{0, 0};
-  }
-}
-
-// sm100/tcgen05.cuh ------------------------------------------------------------------------
-// Tensor memory and the tensor core of sm_100a: e4m3 x e4m3 -> f32 in tensor memory, both operands
-// in shared memory, K-major. Sources: PTX ISA, "TensorCore 5th Generation family instructions".
-
-// An accumulator address: lane in the upper half, 32-bit column in the lower half.
-// Allocation and release are whole-warp instructions of one warp.
-__device__ __forceinline__ void tensor_memory_allocate(u32 result, u32 num_columns) {
-  asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(result), "r"(num_columns)
-               : "memory");
-  asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;");
-}
-
-__device__ __forceinline__ void tensor_memory_release(u32 address, u32 num_columns) {
-  asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(address), "r"(num_columns));
-}
-
-// The part of an operand descriptor that does not depend on the address: rows of DEPTH bytes,
-// swizzled over their whole width, groups of eight rows one after the other; bit 46 is constant.
-constexpr u64 MMA_SWIZZLE = DEPTH == 128 ? 2 : DEPTH == 64 ? 4 : 6;
-constexpr u64 MMA_DESCRIPTOR = MMA_SWIZZLE << 61 | 1ull << 46 | static_cast<u64>(8 * DEPTH >> 4) << 32;
-
-__device__ __forceinline__ u64 mma_descriptor(u32 address) { return MMA_DESCRIPTOR | (address & 0x3ffff) >> 4; }
-
-// Instruction descriptor: f32 accumulator (bit 4), e4m3 operands (0), N / 8 from bit 17, M / 16
-// from bit 24.
-__device__ __forceinline__ constexpr u32 mma_instruction(u32 num_columns) {
-  return 1u << 4 | num_columns / 8 << 17 | static_cast<u32>(MMA_M / 16) << 24;
-}
-
-// accumulator (MMA_M x N) = a (MMA_M x 32) * b (N x 32)^T, plus the accumulator unless this is the first
-// step of the depth. One thread issues.
-__device__ __forceinline__ void mma_step(u32 accumulator, u64 a, u64 b, u32 instruction, bool accumulate) {
-  asm volatile(
-      "{\n"
-      "  .reg .pred accumulate;\n"
-      "  setp.ne.b32 accumulate, %4, 0;\n"
-      "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%0], %1, %2, %3, accumulate;\n"
-      "}\n" ::"r"(accumulator),
-      "l"(a), "l"(b), "r"(instruction), "r"(static_cast<u32>(accumulate))
-      : "memory");
-}
-
-// One arrival on the barrier once every MMA that this thread issued so far is complete.
-__device__ __forceinline__ void mma_commit(u32 barrier) {
-  asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(barrier) : "memory");
-}
-
-// Between a barrier and the tensor memory accesses on either side of it.
-__device__ __forceinline__ void tensor_memory_fence_after_barrier() {
-  asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
-}
-__device__ __forceinline__ void tensor_memory_fence_before_barrier() {
-  asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
-}
-
-// sm100/load_rows.cuh ----------------------------------------------------------------------
-// An accumulator row of 128 lanes: each thread of a warpgroup owns one row.
-
-constexpr int LOADED_COLUMNS = TOKENS_PER_GROUP <= 8 ? 64 : 32;  // many running sums leave few registers
-
-// Starts loading consecutive columns of the thread's own row: for use behind wait_for_columns.
-__device__ __forceinline__ void load_row_columns(float (&value)[LOADED_COLUMNS], u32 address) {
-  asm volatile(
-      "tcgen05.ld.sync.aligned.32x32b.x64.b32\n"
-      "  {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20,\n"
-      "   %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39,\n"
-      "   %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58,\n"
-      "   %59, %60, %61, %62, %63}, [%64];\n"
-      : "=f"(value[0]), "=f"(value[1]), "=f"(value[2]), "=f"(value[3]), "=f"(value[4]), "=f"(value[5]),
-        "=f"(value[6]), "=f"(value[7]), "=f"(value[8]), "=f"(value[9]), "=f"(value[10]), "=f"(value[11]),
-        "=f"(value[12]), "=f"(value[13]), "=f"(value[14]), "=f"(value[15]), "=f"(value[16]), "=f"(value[17]),
-        "=f"(value[18]), "=f"(value[19]), "=f"(value[20]), "=f"(value[21]), "=f"(value[22]), "=f"(value[23]),
-        "=f"(value[24]), "=f"(value[25]), "=f"(value[26]), "=f"(value[27]), "=f"(value[28]), "=f"(value[29]),
-        "=f"(value[30]), "=f"(value[31]), "=f"(value[32]), "=f"(value[33]), "=f"(value[34]), "=f"(value[35]),
-        "=f"(value[36]), "=f"(value[37]), "=f"(value[38]), "=f"(value[39]), "=f"(value[40]), "=f"(value[41]),
-        "=f"(value[42]), "=f"(value[43]), "=f"(value[44]), "=f"(value[45]), "=f"(value[46]), "=f"(value[47]),
-        "=f"(value[48]), "=f"(value[49]), "=f"(value[50]), "=f"(value[51]), "=f"(value[52]), "=f"(value[53]),
-        "=f"(value[54]), "=f"(value[55]), "=f"(value[56]), "=f"(value[57]), "=f"(value[58]), "=f"(value[59]),
-        "=f"(value[60]), "=f"(value[61]), "=f"(value[62]), "=f"(value[63])
-      : "r"(address)
-      : "memory");
-}
-
-// Every load that the warp has started is complete.
-__device__ __forceinline__ void wait_for_columns() { asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory"); }
 
 // common/score_element.cuh -----------------------------------------------------------------
 // From f32 to what a slot of the output holds.
@@ -686,22 +608,25 @@ __device__ __forceinline__ float load_global(const float* address) {
   return value;
 }
 
-// Which scores of a thread are visible, of two keys, a bit each. The bits of a key start at a whole byte
+// Which scores of a thread are visible, of up to two keys, a bit each. The bits of a key start at a whole byte
 // that is not the lowest, if they are few: so ptxas moves all of them to predicates at once.
 using VisibleBits = u32;
 constexpr int KEY_BITS = 8;
 constexpr int FIRST_BIT = 8;
 
-// For first_key and the key that is key_distance behind it.
-__device__ __forceinline__ VisibleBits visible_bits(const VisibleRange* ranges, int first_key, int key_distance) {
+// For first_key and, of two keys, the one that is MMA_M behind it.
+template <int NUM_KEYS>
+__device__ __forceinline__ VisibleBits visible_bits(const VisibleRange* ranges, int first_key) {
   VisibleBits bits = 0;
 #pragma unroll 1  // for tiles at the edges only
   for (int token = 0; token < TOKENS_PER_GROUP; ++token) {
     const VisibleRange range = ranges[token];
     const u32 num_visible = range.end - range.begin;
     const VisibleBits bit = VisibleBits{1} << (FIRST_BIT + token);
-    if (static_cast<u32>(first_key - range.begin) < num_visible) bits |= bit;
-    if (static_cast<u32>(first_key + key_distance - range.begin) < num_visible) bits |= bit << KEY_BITS;
+#pragma unroll
+    for (int i = 0; i < NUM_KEYS; ++i) {
+      if (static_cast<u32>(first_key + i * MMA_M - range.begin) < num_visible) bits |= bit << i * KEY_BITS;
+    }
   }
   return bits;
 }
@@ -718,6 +643,121 @@ __device__ __forceinline__ void store_row(ScoreElement* const (&slot)[KEPT_SLOTS
     asm("mov.b64 {%0, %1}, %2;" : "=f"(even), "=f"(odd) : "l"(sum[token / 2]));
     store_if(visible & 1u << (first_bit + token), slot[token] + offset, even * k_scale);
     store_if(visible & 2u << (first_bit + token), slot[token + 1] + offset, odd * k_scale);
+  }
+}
+
+// sm100/tcgen05.cuh ------------------------------------------------------------------------
+// Tensor memory and the tensor core of sm_100a: e4m3 x e4m3 -> f32 in tensor memory, both operands
+// in shared memory, K-major. Sources: PTX ISA, "TensorCore 5th Generation family instructions".
+
+// An accumulator address: lane in the upper half, 32-bit column in the lower half.
+// Allocation and release are whole-warp instructions of one warp.
+__device__ __forceinline__ void tensor_memory_allocate(u32 result, u32 num_columns) {
+  asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(result), "r"(num_columns)
+               : "memory");
+  asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;");
+}
+
+__device__ __forceinline__ void tensor_memory_release(u32 address, u32 num_columns) {
+  asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(address), "r"(num_columns));
+}
+
+// The part of an operand descriptor that does not depend on the address: rows of DEPTH bytes,
+// swizzled over their whole width, groups of eight rows one after the other; bit 46 is constant.
+constexpr u64 MMA_SWIZZLE = DEPTH == 128 ? 2 : DEPTH == 64 ? 4 : 6;
+constexpr u64 MMA_DESCRIPTOR = MMA_SWIZZLE << 61 | 1ull << 46 | static_cast<u64>(8 * DEPTH >> 4) << 32;
+
+__device__ __forceinline__ u64 mma_descriptor(u32 address) { return MMA_DESCRIPTOR | (address & 0x3ffff) >> 4; }
+
+// Instruction descriptor: f32 accumulator (bit 4), e4m3 operands (0), N / 8 from bit 17, M / 16
+// from bit 24.
+__device__ __forceinline__ constexpr u32 mma_instruction(u32 num_columns) {
+  return 1u << 4 | num_columns / 8 << 17 | static_cast<u32>(MMA_M / 16) << 24;
+}
+
+// accumulator (MMA_M x N) = a (MMA_M x 32) * b (N x 32)^T, plus the accumulator unless this is the first
+// step of the depth. One thread issues.
+__device__ __forceinline__ void mma_step(u32 accumulator, u64 a, u64 b, u32 instruction, bool accumulate) {
+  asm volatile(
+      "{\n"
+      "  .reg .pred accumulate;\n"
+      "  setp.ne.b32 accumulate, %4, 0;\n"
+      "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%0], %1, %2, %3, accumulate;\n"
+      "}\n" ::"r"(accumulator),
+      "l"(a), "l"(b), "r"(instruction), "r"(static_cast<u32>(accumulate))
+      : "memory");
+}
+
+// One arrival on the barrier once every MMA that this thread issued so far is complete.
+__device__ __forceinline__ void mma_commit(u32 barrier) {
+  asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
+// Between a barrier and the tensor memory accesses on either side of it.
+__device__ __forceinline__ void tensor_memory_fence_after_barrier() {
+  asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
+}
+__device__ __forceinline__ void tensor_memory_fence_before_barrier() {
+  asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
+}
+
+// sm100/load_rows.cuh ----------------------------------------------------------------------
+// An accumulator row of 128 lanes: each thread of a warpgroup owns one row.
+
+constexpr int LOADED_COLUMNS = TOKENS_PER_GROUP <= 8 ? 64 : 32;  // many running sums leave few registers
+
+// Starts loading consecutive columns of the thread's own row: for use behind wait_for_columns.
+__device__ __forceinline__ void load_row_columns(float (&value)[LOADED_COLUMNS], u32 address) {
+  asm volatile(
+      "tcgen05.ld.sync.aligned.32x32b.x64.b32\n"
+      "  {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20,\n"
+      "   %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39,\n"
+      "   %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58,\n"
+      "   %59, %60, %61, %62, %63}, [%64];\n"
+      : "=f"(value[0]), "=f"(value[1]), "=f"(value[2]), "=f"(value[3]), "=f"(value[4]), "=f"(value[5]),
+        "=f"(value[6]), "=f"(value[7]), "=f"(value[8]), "=f"(value[9]), "=f"(value[10]), "=f"(value[11]),
+        "=f"(value[12]), "=f"(value[13]), "=f"(value[14]), "=f"(value[15]), "=f"(value[16]), "=f"(value[17]),
+        "=f"(value[18]), "=f"(value[19]), "=f"(value[20]), "=f"(value[21]), "=f"(value[22]), "=f"(value[23]),
+        "=f"(value[24]), "=f"(value[25]), "=f"(value[26]), "=f"(value[27]), "=f"(value[28]), "=f"(value[29]),
+        "=f"(value[30]), "=f"(value[31]), "=f"(value[32]), "=f"(value[33]), "=f"(value[34]), "=f"(value[35]),
+        "=f"(value[36]), "=f"(value[37]), "=f"(value[38]), "=f"(value[39]), "=f"(value[40]), "=f"(value[41]),
+        "=f"(value[42]), "=f"(value[43]), "=f"(value[44]), "=f"(value[45]), "=f"(value[46]), "=f"(value[47]),
+        "=f"(value[48]), "=f"(value[49]), "=f"(value[50]), "=f"(value[51]), "=f"(value[52]), "=f"(value[53]),
+        "=f"(value[54]), "=f"(value[55]), "=f"(value[56]), "=f"(value[57]), "=f"(value[58]), "=f"(value[59]),
+        "=f"(value[60]), "=f"(value[61]), "=f"(value[62]), "=f"(value[63])
+      : "r"(address)
+      : "memory");
+}
+
+// Every load that the warp has started is complete.
+__device__ __forceinline__ void wait_for_columns() { asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory"); }
+
+// sm100/group_row.cuh ----------------------------------------------------------------------
+// The head sums of a key: the thread's row of a group, all 128 columns of it. The kernel includes the fold.
+
+// The weights of a group, two columns in a register or a pair of them; they stay while keys go by.
+using RowWeights = u64[64];
+
+// half_weights: staged, of the group.
+__device__ __forceinline__ void load_row_weights(RowWeights& weight, const float* half_weights) {
+  load_half_weights(weight, half_weights);
+}
+
+// sum, zero at first, in the order of store_row. The warp arrives at `released` when it has read the row.
+__device__ __forceinline__ void fold_row(u64 (&sum)[ROW_SUMS], u32 row, int lane, u32 released, const RowWeights& weight) {
+#pragma unroll
+  for (int column = 0; column < 128; column += LOADED_COLUMNS) {
+    float dot[LOADED_COLUMNS];
+    load_row_columns(dot, row + column);
+    wait_for_columns();
+    if (column + LOADED_COLUMNS == 128) {
+      tensor_memory_fence_before_barrier();
+      if (lane == 0) mbarrier_arrive(released);
+    }
+#pragma unroll
+    for (int i = 0; i < LOADED_COLUMNS; i += FOLDED_COLUMNS) {
+      fold_columns(sum + i / 2 % ROW_SUMS, dot + i, weight + (column + i) / 2);
+    }
   }
 }
 
@@ -924,8 +964,8 @@ mlaindex_score_sm_100a_q_resident_h32_d128_ragged_causal_f32(
       num_done += work.num_tiles;
 
       mbarrier_wait(weights_full + 8 * block.stage, block.parity);
-      u64 half_weight[64];
-      load_half_weights(half_weight, current.half_weights + 128 * group);
+      RowWeights weight;
+      load_row_weights(weight, current.half_weights + 128 * group);
 #pragma unroll 1
       do {
         VisibleBits visible = ~VisibleBits{0};
@@ -937,7 +977,7 @@ mlaindex_score_sm_100a_q_resident_h32_d128_ragged_causal_f32(
           const int key = static_cast<int>(tile + first_open) * TILE_KEYS + row;
           k_scale[0] = key < args.num_keys ? load_global(scale) : 0.0f;
           k_scale[1] = key + MMA_M < args.num_keys ? load_global(scale + MMA_M) : 0.0f;
-          visible = visible_bits(ranges, key, MMA_M);
+          visible = visible_bits<HALVES>(ranges, key);
         }
         advance(scale, TILE_KEYS);
 #pragma unroll
@@ -948,20 +988,7 @@ mlaindex_score_sm_100a_q_resident_h32_d128_ragged_causal_f32(
           mbarrier_wait(full + 8 * half, parity);
           tensor_memory_fence_after_barrier();
           u64 sum[ROW_SUMS] = {};
-#pragma unroll
-          for (int column = 0; column < 128; column += LOADED_COLUMNS) {
-            float dot[LOADED_COLUMNS];
-            load_row_columns(dot, group_accumulators + half * MMA_N + column);
-            wait_for_columns();
-            if (column + LOADED_COLUMNS == 128) {
-              tensor_memory_fence_before_barrier();
-              if (lane == 0) mbarrier_arrive(empty + 8 * half);
-            }
-#pragma unroll
-            for (int i = 0; i < LOADED_COLUMNS; i += FOLDED_COLUMNS) {
-              fold_columns(sum + i / 2 % ROW_SUMS, dot + i, half_weight + (column + i) / 2);
-            }
-          }
+          fold_row(sum, group_accumulators + half * MMA_N, lane, empty + 8 * half, weight);
           store_row(slot, half * MMA_M, args.row_stride, visible, FIRST_BIT + KEY_BITS * half, sum, k_scale[half]);
         }
       } while (++tile != end_tile);

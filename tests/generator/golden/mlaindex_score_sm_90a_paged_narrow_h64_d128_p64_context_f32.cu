@@ -150,6 +150,11 @@ __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
+// As many arrivals.
+__device__ __forceinline__ void mbarrier_arrive_times(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
 // One arrival, after raising the bytes that the phase waits for.
 __device__ __forceinline__ void mbarrier_arrive_expect_bytes(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
@@ -705,11 +710,6 @@ __device__ __forceinline__ int warpgroups_of_group(int groups) {
   return MATH_WARPGROUPS;
 }
 
-// Releases a stage of the key ring for each of the `turns` warps that have its rows in other warpgroups.
-__device__ __forceinline__ void release_stage(u32 empty, int turns) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(empty), "r"(turns) : "memory");
-}
-
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
 mlaindex_score_sm_90a_paged_narrow_h64_d128_p64_context_f32(
     const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
@@ -896,7 +896,7 @@ mlaindex_score_sm_90a_paged_narrow_h64_d128_p64_context_f32(
       wgmma_start(dot, wgmma_descriptor(key_ring + stage * TILE_BYTES), q_descriptor);
       wgmma_wait<0>(dot);
       __syncwarp();
-      if (lane == 0) release_stage(key_empty + 8 * stage, turns);
+      if (lane == 0) mbarrier_arrive_times(key_empty + 8 * stage, turns);  // also for the warps that do not see the tile
       const int key = (work.first_tile + tile) * TILE_KEYS + tile_key;
       float part[2];
       fold_token(part, dot, weights);

@@ -132,6 +132,11 @@ __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
+// As many arrivals.
+__device__ __forceinline__ void mbarrier_arrive_times(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
 // One arrival, after raising the bytes that the phase waits for.
 __device__ __forceinline__ void mbarrier_arrive_expect_bytes(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
@@ -179,25 +184,12 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
   return clamped_range(args.row_start[token], args.row_end[token], args);
 }
 
-// common/work_schedule.cuh -----------------------------------------------------------------
-// An equal share of a launch's key tiles for every CTA.
-//
-// The tiles of all token blocks, one block after the other, each behind a few that stand for the cost
-// of starting on it, form one sequence; CTA c takes the c-th of gridDim.x equal parts of it, wherever
-// they begin and end: scores of different keys do not depend on each other. How many tiles a block
-// has follows from the visible ranges of its tokens, which only the device knows, so every CTA counts
-// them first. Counts fit 32 bits: more than 2^32 tiles would write more scores than a GPU has memory.
+// common/token_block.cuh -------------------------------------------------------------------
+// Blocks of TOKENS_PER_BLOCK tokens: what their tokens see.
 
-constexpr u32 BLOCK_START_TILES = 1;  // what starting on a block costs, in tiles: measured
-constexpr u32 SCHEDULE_UNITS = 256;   // runs of blocks whose tiles are counted together
-
-// Some tiles of one token block.
-struct Work {
-  int first_token;
-  int first_tile;
-  int num_tiles;  // 0: there is no more work
-  int reserved;
-};
+__device__ __forceinline__ u32 count_blocks(const ScoreArguments& args) {
+  return (args.num_tokens - 1u) / TOKENS_PER_BLOCK + 1;
+}
 
 // The keys that some token of a block sees, and perhaps others between them. begin >= end: none.
 struct BlockKeys {
@@ -244,13 +236,59 @@ __device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments&
 
 constexpr u32 WARP_BLOCKS = 32 / LANES_OF_BLOCK;  // blocks a warp looks at together
 
+// Stages what each token of a block sees, by one warp; nothing past the last token.
+__device__ __forceinline__ void stage_ranges(VisibleRange* staged, int first_token, const ScoreArguments& args) {
+#pragma unroll 1
+  for (int token = lane_index(); token < TOKENS_PER_BLOCK; token += 32) {
+    const bool exists = first_token + token < args.num_tokens;
+    staged[token] = exists ? visible_range(first_token + token, args) : VisibleRange{0, 0};
+  }
+}
+
+// The sum of value over the lanes up to this one.
+__device__ __forceinline__ u32 sum_up_to_lane(u32 value) {
+  asm volatile(
+      "{\n"
+      "  .reg .b32 before;\n"
+      "  .reg .pred exists;\n"
+      "  shfl.sync.up.b32 before|exists, %0, 1, 0, -1;\n"
+      "  @exists add.u32 %0, %0, before;\n"
+      "  shfl.sync.up.b32 before|exists, %0, 2, 0, -1;\n"
+      "  @exists add.u32 %0, %0, before;\n"
+      "  shfl.sync.up.b32 before|exists, %0, 4, 0, -1;\n"
+      "  @exists add.u32 %0, %0, before;\n"
+      "  shfl.sync.up.b32 before|exists, %0, 8, 0, -1;\n"
+      "  @exists add.u32 %0, %0, before;\n"
+      "  shfl.sync.up.b32 before|exists, %0, 16, 0, -1;\n"
+      "  @exists add.u32 %0, %0, before;\n"
+      "}\n"
+      : "+r"(value));
+  return value;
+}
+
+// common/work_schedule.cuh -----------------------------------------------------------------
+// An equal share of a launch's key tiles for every CTA.
+//
+// The tiles of all token blocks, one block after the other, each behind a few that stand for the cost
+// of starting on it, form one sequence; CTA c takes the c-th of gridDim.x equal parts of it, wherever
+// they begin and end: scores of different keys do not depend on each other. How many tiles a block
+// has follows from the visible ranges of its tokens, which only the device knows, so every CTA counts
+// them first. Counts fit 32 bits: more than 2^32 tiles would write more scores than a GPU has memory.
+
+constexpr u32 BLOCK_START_TILES = 1;  // what starting on a block costs, in tiles: measured
+constexpr u32 SCHEDULE_UNITS = 256;   // runs of blocks whose tiles are counted together
+
+// Some tiles of one token block.
+struct Work {
+  int first_token;
+  int first_tile;
+  int num_tiles;  // 0: there is no more work
+  int reserved;
+};
+
 // Of a block that sees keys begin to end: its place in the sequence. Nothing when it sees none.
 __device__ __forceinline__ u32 length_in_sequence(u32 begin, u32 end) {
   return begin < end ? BLOCK_START_TILES + 1 + (end - 1) / TILE_KEYS - begin / TILE_KEYS : 0;
-}
-
-__device__ __forceinline__ u32 count_blocks(const ScoreArguments& args) {
-  return (args.num_tokens - 1u) / TOKENS_PER_BLOCK + 1;
 }
 
 // Blocks of a unit: all of them fit into SCHEDULE_UNITS.
@@ -281,27 +319,6 @@ struct TileShare {
   u32 position;     // tiles before first_block, at most begin
   u32 first_block;  // of a unit
 };
-
-// The sum of value over the lanes up to this one.
-__device__ __forceinline__ u32 sum_up_to_lane(u32 value) {
-  asm volatile(
-      "{\n"
-      "  .reg .b32 before;\n"
-      "  .reg .pred exists;\n"
-      "  shfl.sync.up.b32 before|exists, %0, 1, 0, -1;\n"
-      "  @exists add.u32 %0, %0, before;\n"
-      "  shfl.sync.up.b32 before|exists, %0, 2, 0, -1;\n"
-      "  @exists add.u32 %0, %0, before;\n"
-      "  shfl.sync.up.b32 before|exists, %0, 4, 0, -1;\n"
-      "  @exists add.u32 %0, %0, before;\n"
-      "  shfl.sync.up.b32 before|exists, %0, 8, 0, -1;\n"
-      "  @exists add.u32 %0, %0, before;\n"
-      "  shfl.sync.up.b32 before|exists, %0, 16, 0, -1;\n"
-      "  @exists add.u32 %0, %0, before;\n"
-      "}\n"
-      : "+r"(value));
-  return value;
-}
 
 // The share of this CTA, found by a whole warp from the counts of all units.
 __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const ScoreArguments& args) {
@@ -345,15 +362,6 @@ __device__ __forceinline__ Work take_share(TileShare& share, int first_token, u3
   share.position += length_in_sequence(begin, end);
   const u32 to = max(from, min(share.end, share.position));
   return {first_token, static_cast<int>(begin / TILE_KEYS + from - first), static_cast<int>(to - from), 0};
-}
-
-// Stages what each token of a block sees, by one warp; nothing past the last token.
-__device__ __forceinline__ void stage_ranges(VisibleRange* staged, int first_token, const ScoreArguments& args) {
-#pragma unroll 1
-  for (int token = lane_index(); token < TOKENS_PER_BLOCK; token += 32) {
-    const bool exists = first_token + token < args.num_tokens;
-    staged[token] = exists ? visible_range(first_token + token, args) : VisibleRange{0, 0};
-  }
 }
 
 // common/fill_slots.cuh --------------------------------------------------------------------
@@ -513,57 +521,6 @@ __device__ __forceinline__ void store_rows(ScoreElement* slot, const float (&sum
   }
 }
 
-// common/tma.cuh ---------------------------------------------------------------------------
-// Tensor copies from global into shared memory. Each completes on an mbarrier with the bytes of
-// the whole box: what lies outside the tensor is zero and counted.
-
-__device__ __forceinline__ void prefetch_tensor_map(const TensorMap& map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
-}
-
-__device__ __forceinline__ void tma_load_2d(u32 destination, const TensorMap& map, u32 barrier, int x, int y) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
-          destination),
-      "l"(&map), "r"(barrier), "r"(x), "r"(y)
-      : "memory");
-}
-
-__device__ __forceinline__ void tma_load_3d(u32 destination, const TensorMap& map, u32 barrier, int x, int y, int z) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::
-          "r"(destination),
-      "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z)
-      : "memory");
-}
-
-// sm90/tma_boxes.cuh -----------------------------------------------------------------------
-// The tensor copies that only the persistent kernel needs.
-
-__device__ __forceinline__ void tma_load_4d(u32 destination, const TensorMap& map, u32 barrier, int x, int y, int z, int w) {
-  asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
-      " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(destination),
-      "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
-      : "memory");
-}
-
-// A cache policy: what is copied with it leaves L2 last.
-__device__ __forceinline__ u64 keep_in_l2() {
-  u64 policy;
-  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
-
-__device__ __forceinline__ void tma_load_2d_hinted(u32 destination, const TensorMap& map, u32 barrier, int x, int y,
-                                                   u64 policy) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
-      " [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
-      "l"(&map), "r"(barrier), "r"(x), "r"(y), "l"(policy)
-      : "memory");
-}
-
 // sm90/wgmma.cuh ---------------------------------------------------------------------------
 // Warpgroup matrix multiply of sm_90a: e4m3 x e4m3 -> f32, both operands in shared memory, K-major.
 // Sources: PTX ISA, "Asynchronous warpgroup level matrix instructions".
@@ -635,6 +592,101 @@ __device__ __forceinline__ void wgmma_wait(float (&d)[64]) {
         "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
         "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
       : "n"(pending)
+      : "memory");
+}
+
+// sm90/score_tile.cuh ----------------------------------------------------------------------
+// The scores of a tile of 64 keys by one warpgroup, for the columns that it owns. The kernel includes the fold.
+
+// What a lane keeps of its tokens while keys go by: their weights, and what they see; of more than two tokens the
+// ranges stay in shared memory.
+using LaneWeights = float[LANE_WEIGHTS];
+using LaneRanges = VisibleRange[LANE_TOKENS];
+
+// ranges: of the lane's first token.
+__device__ __forceinline__ void load_lane_ranges(LaneRanges& kept, const VisibleRange* ranges) {
+#pragma unroll
+  for (int i = 0; i < LANE_TOKENS; ++i) kept[i] = ranges[i * TOKENS_PER_BOX];
+}
+
+// The lane's rows are `key` and `key + 8`; slot: of its first token's score there. release() is called when the tensor
+// core has read the keys.
+template <typename Release>
+__device__ __forceinline__ void score_tile(ScoreElement* slot, int key, const float (&k_scale)[2], u64 key_descriptor,
+                                           u64 q_descriptor, const LaneWeights& weight, const LaneRanges& ranges, int quad_lane,
+                                           long long row_stride, Release release) {
+  float dot[64];
+  wgmma_fence();
+  wgmma_start(dot, key_descriptor, q_descriptor);
+  wgmma_wait<0>(dot);
+  release();
+#pragma unroll
+  for (int j = 0; j < LANE_TOKENS; ++j) {
+    float sum[2][2] = {};
+    fold_heads<TOKEN_WEIGHTS>(sum, dot + 2 * TOKEN_WEIGHTS * j, weight + TOKEN_WEIGHTS * j);
+    store_rows(slot, sum, k_scale, key, ranges[j], quad_lane);
+    slot += TOKENS_PER_BOX * row_stride;
+  }
+}
+
+// common/tma.cuh ---------------------------------------------------------------------------
+// Tensor copies from global into shared memory. Each completes on an mbarrier with the bytes of
+// the whole box: what lies outside the tensor is zero and counted.
+
+__device__ __forceinline__ void prefetch_tensor_map(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
+__device__ __forceinline__ void tma_load_2d(u32 destination, const TensorMap& map, u32 barrier, int x, int y) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
+          destination),
+      "l"(&map), "r"(barrier), "r"(x), "r"(y)
+      : "memory");
+}
+
+__device__ __forceinline__ void tma_load_3d(u32 destination, const TensorMap& map, u32 barrier, int x, int y, int z) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::
+          "r"(destination),
+      "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+
+// sm90/tma_boxes.cuh -----------------------------------------------------------------------
+// The tensor copies of the kernels of contiguous keys.
+
+__device__ __forceinline__ void tma_load_4d(u32 destination, const TensorMap& map, u32 barrier, int x, int y, int z, int w) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(destination),
+      "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
+      : "memory");
+}
+
+// Q of the tokens that a warpgroup folds, in boxes that put the columns of a lane in their places (lane_fold.cuh).
+__device__ __forceinline__ void load_queries(u32 q_tile, const TensorMap& q_map, u32 barrier, int token) {
+#pragma unroll 1
+  for (int box = 0; box < TOKENS_PER_WARPGROUP; box += TOKENS_PER_BOX) {
+    tma_load_4d(q_tile, q_map, barrier, 0, 0, token, 0);
+    q_tile += PADDED_HEADS * TOKENS_PER_BOX * DEPTH;
+    token += TOKENS_PER_BOX;
+  }
+}
+
+// A cache policy: what is copied with it leaves L2 last.
+__device__ __forceinline__ u64 keep_in_l2() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+__device__ __forceinline__ void tma_load_2d_hinted(u32 destination, const TensorMap& map, u32 barrier, int x, int y,
+                                                   u64 policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+      " [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
+      "l"(&map), "r"(barrier), "r"(x), "r"(y), "l"(policy)
       : "memory");
 }
 
@@ -722,12 +774,9 @@ mlaindex_score_sm_90a_q_resident_h12_d64_ranges_bf16_filled(
 #pragma unroll 1
           for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
             mbarrier_arrive_expect_bytes(q_barrier, WARPGROUP_COLUMNS * DEPTH);
-#pragma unroll 1
-            for (int box = 0; box < TOKENS_PER_WARPGROUP; box += TOKENS_PER_BOX) {
-              tma_load_4d(q_tile, q_map, q_barrier, 0, 0, token, 0);
-              q_tile += PADDED_HEADS * TOKENS_PER_BOX * DEPTH;
-              token += TOKENS_PER_BOX;
-            }
+            load_queries(q_tile, q_map, q_barrier, token);
+            q_tile += WARPGROUP_COLUMNS * DEPTH;
+            token += TOKENS_PER_WARPGROUP;
             q_barrier += 8;
           }
           int key = work.first_tile * TILE_KEYS;
@@ -807,12 +856,10 @@ mlaindex_score_sm_90a_q_resident_h12_d64_ranges_bf16_filled(
     const Block& current = blocks[block.stage];
     const Work work = current.work;
     if (work.num_tiles == 0) break;
-    const VisibleRange* const ranges = current.ranges + lane_token;
-    VisibleRange visible[LANE_TOKENS];
-#pragma unroll
-    for (int i = 0; i < LANE_TOKENS; ++i) visible[i] = ranges[i * TOKENS_PER_BOX];
+    LaneRanges visible;
+    load_lane_ranges(visible, current.ranges + lane_token);
     mbarrier_wait(weights_full + 8 * block.stage, block.parity);
-    float weight[LANE_WEIGHTS];
+    LaneWeights weight;
     load_lane_weights(weight, current.weights + lane_token * WEIGHT_STRIDE, quad_lane);
     const u64 q_descriptor = wgmma_descriptor(q_tiles + block.stage * Q_BYTES + warpgroup * WARPGROUP_COLUMNS * DEPTH);
     mbarrier_wait(q_full + 8 * (MATH_WARPGROUPS * block.stage + warpgroup), block.parity);
@@ -829,19 +876,8 @@ mlaindex_score_sm_90a_q_resident_h12_d64_ranges_bf16_filled(
       k_scale[1] = key + 8 < args.num_keys ? scale[8] : 0.0f;
       mbarrier_wait(key_full + 8 * ring.stage, ring.parity);
       const u64 key_descriptor = wgmma_descriptor(key_ring + ring.stage * TILE_BYTES);
-      float dot[64];
-      wgmma_fence();
-      wgmma_start(dot, key_descriptor, q_descriptor);
-      wgmma_wait<0>(dot);
-      if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage);
-      ScoreElement* token_slot = slot;
-#pragma unroll
-      for (int j = 0; j < LANE_TOKENS; ++j) {
-        float sum[2][2] = {};
-        fold_heads<TOKEN_WEIGHTS>(sum, dot + 2 * TOKEN_WEIGHTS * j, weight + TOKEN_WEIGHTS * j);
-        store_rows(token_slot, sum, k_scale, key, visible[j], quad_lane);
-        token_slot += TOKENS_PER_BOX * args.row_stride;
-      }
+      score_tile(slot, key, k_scale, key_descriptor, q_descriptor, weight, visible, quad_lane, args.row_stride,
+                 [&] { if (lane == 0) mbarrier_arrive(key_empty + 8 * ring.stage); });
       key += TILE_KEYS;
       scale += TILE_KEYS;
       slot += TILE_KEYS;
