@@ -18,6 +18,8 @@ double overlapped(std::initializer_list<double> times, double order) {
   return longest * std::pow(sum, 1 / order);
 }
 
+bool keys_stay(const Plan& plan) { return plan.family == "k_resident"; }
+
 TileClocks tile_clocks(const Spec& spec, const Plan& plan, const LoopCosts& loop, const TileShares& shares, const Gpu& gpu) {
   const double keys = plan.tile_keys, columns = shares.columns, depth = spec.depth;
   TileClocks tile;
@@ -30,10 +32,12 @@ TileClocks tile_clocks(const Spec& spec, const Plan& plan, const LoopCosts& loop
   tile.warps = of_pass * passes;
   tile.warps.issue *= gpu.dispatch;
 
-  // Each MMA reads both operands; the keys have been written before.
+  // Each MMA reads both operands; what does not stay has been written before: the keys, or Q of a block.
   const double mma_columns = std::min<double>(plan.mma_n, columns);
   const double mmas = keys / plan.mma_m * std::max(1.0, columns / mma_columns);
-  tile.shared_memory = (mmas * (plan.mma_m + mma_columns) + keys) * depth / gpu.shared_bytes_per_clock;
+  const double tiles_of_block = static_cast<double>(shares.total.tiles) / static_cast<double>(std::max<std::int64_t>(1, shares.total.blocks));
+  const double written = keys_stay(plan) ? columns / std::max(1.0, tiles_of_block) : keys;
+  tile.shared_memory = (mmas * (plan.mma_m + mma_columns) + written) * depth / gpu.shared_bytes_per_clock;
 
   const PipeClocks& warps = tile.warps;
   const double busiest = std::max({warps.issue, warps.alu, warps.fma, warps.lsu, warps.uniform});
@@ -44,7 +48,7 @@ TileClocks tile_clocks(const Spec& spec, const Plan& plan, const LoopCosts& loop
 
 struct Bytes {
   double moved = 0;      // each input once, each score once: what memory sees at least
-  double from_l2 = 0;    // keys for every block that reads them
+  double from_l2 = 0;    // keys for every block that reads them; where keys stay, queries for every CTA that reads them
 };
 
 Bytes count_bytes(const Spec& spec, const Plan& plan, const ProblemSize& size, const TileShares& shares) {
@@ -52,7 +56,20 @@ Bytes count_bytes(const Spec& spec, const Plan& plan, const ProblemSize& size, c
   const double keys = static_cast<double>(size.num_keys) * (plan.family == "paged" ? size.num_requests : 1);
   const double queries = static_cast<double>(size.num_tokens) * spec.num_heads * (spec.depth + 4);
   const double scores = static_cast<double>(shares.pairs) * (spec.score_type == ScoreType::f32 ? 4 : 2);
-  return {keys * key_bytes + queries + scores, static_cast<double>(shares.total.tiles) * plan.tile_keys * key_bytes};
+  const double moved = keys * key_bytes + queries + scores;
+  if (!keys_stay(plan)) return {moved, static_cast<double>(shares.total.tiles) * plan.tile_keys * key_bytes};
+  const double query_loads = static_cast<double>(shares.total.blocks) * plan.tokens_per_block * spec.num_heads * (spec.depth + 4);
+  return {moved, query_loads + static_cast<double>(shares.key_loads) * plan.key_stages * plan.tile_keys * spec.depth};
+}
+
+double start_clocks(const Plan& plan, const Gpu& gpu) {
+  if (plan.family == "paged") return gpu.start_clocks_paged;
+  return keys_stay(plan) ? gpu.start_clocks - gpu.counting_clocks : gpu.start_clocks;
+}
+
+// Blocks that start side by side: of sm_90a's kernel that keeps keys, one in each math warpgroup.
+int blocks_at_a_time(const Plan& plan) {
+  return keys_stay(plan) && plan.tensor_memory_columns == 0 ? plan.roles.front().num_warps / 4 : 1;
 }
 
 double clock_under_load(const Gpu& gpu, double tensor_share) {
@@ -98,14 +115,14 @@ Result<Prediction> predict(const Spec& spec, const Plan& plan, const LoopCosts& 
   // CTAs that share an SM share its pipes.
   const double longest = static_cast<double>(shares->longest.tiles) * plan.ctas_per_sm;
   const double mean = static_cast<double>(shares->total.tiles) / std::min(shares->ctas, gpu.num_sms);
-  const double blocks_us = static_cast<double>(shares->longest.blocks) * gpu.block_start_clocks / clocks_per_us;
+  const double block_starts = static_cast<double>(shares->longest.blocks) / blocks_at_a_time(plan);
+  const double blocks_us = block_starts * gpu.block_start_clocks / clocks_per_us;
   const double tiles_us = longest * tile.time / clocks_per_us;
 
   const Bytes bytes = count_bytes(spec, plan, size, *shares);
   const double l2_us = bytes.from_l2 / gpu.l2_bytes_per_us;
   const double dram_us = bytes.moved > gpu.l2_bytes ? bytes.moved / gpu.dram_bytes_per_us : 0;
-  const double start_clocks = plan.family == "paged" ? gpu.start_clocks_paged : gpu.start_clocks;
-  const double start_us = gpu.launch_us + static_cast<double>(shares->waves) * start_clocks / (gpu.gigahertz * 1e3);
+  const double start_us = gpu.launch_us + static_cast<double>(shares->waves) * start_clocks(plan, gpu) / (gpu.gigahertz * 1e3);
 
   // What comes from DRAM comes through L2.
   result.microseconds = start_us + overlapped({tiles_us + blocks_us, std::max(l2_us, dram_us)}, gpu.overlap);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "generator/model/resident_shares.h"
+
 namespace mlaindex::model {
 namespace {
 
@@ -80,9 +82,10 @@ void count_columns(const Plan& plan, std::int64_t tokens, TileShares& shares) {
 
 Result<TileShares> tile_shares(const Spec& spec, const Plan& plan, const ProblemSize& size, int num_sms) {
   const bool paged = plan.family == "paged";
-  if (!paged && plan.family != "q_resident") {
+  const bool keys_stay = plan.family == "k_resident";
+  if (!paged && !keys_stay && plan.family != "q_resident") {
     return Error{ErrorCode::invalid_argument, fmt::format("the cycle model knows no plans of the family '{}'", plan.family),
-                 "known: q_resident, paged"};
+                 "known: q_resident, k_resident, paged"};
   }
   const std::int64_t requests = paged ? size.num_requests : 1;
   if (size.num_tokens <= 0 || size.num_keys <= 0 || requests <= 0) {
@@ -105,7 +108,13 @@ Result<TileShares> tile_shares(const Spec& spec, const Plan& plan, const Problem
   const std::int64_t ctas = static_cast<std::int64_t>(grid.x) * grid.y;
   const std::int64_t slots = static_cast<std::int64_t>(num_sms) * plan.ctas_per_sm;
   shares.ctas = static_cast<int>(std::min(ctas, slots));
-  if (plan.persistent) {
+  if (keys_stay) {
+    const ResidentShares resident =
+        resident_shares({request.tokens, request.keys, request.causal, tiles}, plan.tile_keys, plan.key_stages, ctas);
+    shares.total = resident.total;
+    shares.longest = resident.longest;
+    shares.key_loads = resident.key_loads;
+  } else if (plan.persistent) {
     const std::int64_t start = block_start_tiles(plan);
     const std::int64_t places = shares.total.tiles + start * shares.total.blocks;
     shares.longest = longest_share(tiles, requests, start, std::max<std::int64_t>(1, quotient_up(places, ctas)));
