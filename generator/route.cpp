@@ -50,7 +50,7 @@ Choice choose(const Spec& spec, const ProblemSize& size, const RouteTable& table
   return {narrow ? narrow_plan : default_plan, RouteBasis::rule};
 }
 
-std::string explain_row(const Spec& spec, const Route& route, const RouteTable& table) {
+std::string explain_row(const Route& route, const RouteTable& table) {
   const RouteRow& row = *route.row;
   std::string own, others;
   for (const PlanTime& time : row.times) {
@@ -89,13 +89,13 @@ Result<Plan> route(const Spec& spec, const ProblemSize& size) {
   return std::move(chosen->plan);
 }
 
-std::string explain_route(const Spec& spec, const Route& route, const RouteTable& table) {
+std::string explain_route(const Route& route, const RouteTable& table) {
   std::string why;
   switch (route.basis) {
     case RouteBasis::only_plan: why = "there is no other"; break;
     case RouteBasis::unknown_size: why = "the default one, as no size is known"; break;
-    case RouteBasis::rule: why = "by its columns, as no time is known"; break;
-    case RouteBasis::table: why = explain_row(spec, route, table); break;
+    case RouteBasis::rule: why = "by the rule for columns, as no time is known"; break;
+    case RouteBasis::table: why = explain_row(route, table); break;
   }
   return fmt::format("{}: {}", route.plan.name, why);
 }

@@ -49,7 +49,7 @@ Result<Plan> route(const Spec& spec, const ProblemSize& size = {});
 
 // "paged_narrow: measured 3.4 us against 3.9 us of paged at 1 request x 1 token x 8192 keys, 64 heads, depth 128
 // (NVIDIA H200)". The table is that of the choice.
-std::string explain_route(const Spec& spec, const Route& route, const RouteTable& table);
+std::string explain_route(const Route& route, const RouteTable& table);
 
 // CTAs of a launch. Of a persistent plan: {workers, 1}, one for each slot of the GPU but no more than
 // there are tiles. Of others: {token blocks, key parts}; the keys of a block are split over CTAs where

@@ -18,7 +18,7 @@ std::string route_text(const Routes& routes, const Spec& spec, const SpecOptions
   if (!options.plan.empty()) return options.plan + ": as asked";
   const RouteTable& table = routes.table(spec.arch);
   const Result<Route> chosen = choose_route(spec, size_of(options), table);
-  return chosen ? explain_route(spec, *chosen, table) : chosen.error().text();
+  return chosen ? explain_route(*chosen, table) : chosen.error().text();
 }
 
 // What the cycle model says: of the loop always, of a time when the size of the problem is given.

@@ -36,7 +36,7 @@ Result<std::vector<BenchModel>> models_of(const TuneOptions& options) {
     for (int depth : options.depths) {
       const BenchModel model{.num_heads = num_heads, .depth = depth, .page_size = options.page_size};
       for (const BenchFamily family : both_families) {
-        if (Status valid = validate(bench_spec(family, model, Arch::sm_90a)); !valid) return valid.error();
+        if (Status valid = validate(bench_spec({family}, model, Arch::sm_90a)); !valid) return valid.error();
       }
       models.push_back(model);
     }
@@ -49,8 +49,9 @@ std::vector<Timed> timed_of(const std::vector<BenchModel>& models, Arch arch, bo
   std::vector<Timed> timed;
   for (const BenchFamily family : both_families) {
     for (const BenchModel& model : models) {
-      if (routable_plans(bench_spec(family, model, arch)).size() < 2) continue;
-      for (const BenchShape& shape : held_out ? held_out_shapes(family) : grid_shapes(family)) timed.push_back({shape, model});
+      for (const BenchShape& shape : held_out ? held_out_shapes(family) : grid_shapes(family)) {
+        if (routable_plans(bench_spec(shape, model, arch)).size() > 1) timed.push_back({shape, model});
+      }
     }
   }
   return timed;

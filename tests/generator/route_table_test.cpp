@@ -110,22 +110,36 @@ TEST_CASE("a route is the fastest plan of the nearest row that takes the spec, a
   const Route narrow = choose_route(paged_spec(), {1, 8192, 1}, table).value();
   CHECK(narrow.plan.name == "paged_narrow");
   CHECK(narrow.row == &table.rows[0]);
-  CHECK(explain_route(paged_spec(), narrow, table) ==
+  CHECK(explain_route(narrow, table) ==
         "paged_narrow: measured 3.42 us against 3.9 us of paged and 3.8 us of paged_deep at 1 request x 1 token x 8192 keys, "
         "64 heads, depth 128 (NVIDIA H200)");
   CHECK(choose_route(paged_spec(), {128, 8192, 64}, table)->plan.name == "paged_deep");
   CHECK(choose_route(paged_spec(128), {1, 8192, 1}, table)->plan.name == "paged_deep");  // narrow takes 64 heads
   const Route unknown = choose_route(paged_spec(), {}, table).value();
   CHECK(unknown.plan.name == "paged");
-  CHECK_THAT(explain_route(paged_spec(), unknown, table), Contains("no size is known"));
+  CHECK_THAT(explain_route(unknown, table), Contains("no size is known"));
   CHECK(choose_route(paged_spec(), {1, 8192, 0}, table)->basis == RouteBasis::unknown_size);
   CHECK(choose_route(paged_spec(), {1, 8192, 1}, table_of(""))->basis == RouteBasis::rule);
   Spec b200 = paged_spec();
   b200.arch = Arch::sm_100a;
   const Route only = choose_route(b200, {1, 8192, 1}, shipped_route_table(Arch::sm_100a)).value();
-  CHECK(explain_route(b200, only, shipped_route_table(Arch::sm_100a)) == "paged: there is no other");
+  CHECK(explain_route(only, shipped_route_table(Arch::sm_100a)) == "paged: there is no other");
   Spec bad = paged_spec(200);
   CHECK(choose_route(bad, {1, 8192, 1}, table).error().code == ErrorCode::unsupported_shape);
+}
+
+TEST_CASE("a plan that shares out the tokens of one request is chosen for one request") {
+  const RouteTable table = table_of("contiguous 64 128 1 8192 256 q_resident=36 k_resident=30\n");
+  const auto choice = [&](Mask mask, int num_requests) {
+    Spec spec;
+    spec.mask = mask;
+    return choose_route(spec, {8192, 256, num_requests}, table).value();
+  };
+  CHECK(choice(Mask::full, 0).plan.name == "k_resident");
+  CHECK(choice(Mask::ragged_causal, 1).plan.name == "k_resident");
+  CHECK(choice(Mask::ragged_causal, 2).plan.name == "q_resident");
+  CHECK(choice(Mask::ragged, 2).basis == RouteBasis::only_plan);
+  CHECK(choice(Mask::ranges, 0).plan.name == "q_resident");  // ranges do not tell how many requests there are
 }
 
 TEST_CASE("a row whose plans all refuse the spec leaves the rule") {

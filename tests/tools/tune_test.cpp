@@ -18,7 +18,7 @@ namespace {
 constexpr BenchModel model{.num_heads = 64, .depth = 128};
 
 PlanTimes decode_times(const ProblemSize& size, double wide, double narrow) {
-  return {bench_spec(BenchFamily::decode, model, Arch::sm_90a), size, {{"paged", wide}, {"paged_narrow", narrow}}};
+  return {bench_spec({BenchFamily::decode}, model, Arch::sm_90a), size, {{"paged", wide}, {"paged_narrow", narrow}}};
 }
 
 RouteTable table_of(const std::vector<PlanTimes>& measured) {

@@ -59,6 +59,7 @@ void add_contiguous_keys(Safetensors& file, const BenchShape& shape, const Bench
                          Random& random) {
   codes.fill(add(file, "k", "F8_E4M3", {extent(shape.context), extent(model.depth)}).data.as<std::uint8_t>());
   for (float& scale : add(file, "k_scale", "F32", {extent(shape.context)}).data.as<float>()) scale = key_scale(random);
+  if (bench_mask(shape) == Mask::full) return;
   add_offsets(file, "query_offsets", shape.tokens);
   add_offsets(file, "key_offsets", shape.context);
   file.metadata["causal"] = "true";
@@ -117,16 +118,17 @@ void add_paged_keys(Safetensors& file, const BenchShape& shape, const BenchModel
 
 }  // namespace
 
-Mask bench_mask(BenchFamily family) noexcept {
-  return family == BenchFamily::prefill ? Mask::ragged_causal : Mask::context;
+Mask bench_mask(const BenchShape& shape) noexcept {
+  if (shape.family == BenchFamily::decode) return Mask::context;
+  return shape.tokens <= shape.context ? Mask::ragged_causal : Mask::full;
 }
 
-Spec bench_spec(BenchFamily family, const BenchModel& model, Arch arch) noexcept {
-  const bool paged = family == BenchFamily::decode;
+Spec bench_spec(const BenchShape& shape, const BenchModel& model, Arch arch) noexcept {
+  const bool paged = shape.family == BenchFamily::decode;
   return {.arch = arch,
           .num_heads = model.num_heads,
           .depth = model.depth,
-          .mask = bench_mask(family),
+          .mask = bench_mask(shape),
           .score_type = model.score_type,
           .fill = model.fill,
           .layout = paged ? Layout::paged : Layout::contiguous,
@@ -150,9 +152,9 @@ Result<Case> make_bench_case(const BenchShape& shape, const BenchModel& model, s
 Result<Case> make_check_case(const BenchShape& shape, const BenchModel& model, std::uint64_t seed) {
   constexpr std::int64_t most_tokens = 96;
   const bool prefill = shape.family == BenchFamily::prefill;
-  CaseRequest request{.num_heads = model.num_heads, .depth = model.depth, .mask = bench_mask(shape.family), .seed = seed};
+  CaseRequest request{.num_heads = model.num_heads, .depth = model.depth, .mask = bench_mask(shape), .seed = seed};
   request.num_keys = 1000;
-  request.num_requests = prefill ? 3 : 5;
+  if (request.mask != Mask::full) request.num_requests = prefill ? 3 : 5;
   request.num_tokens = most_tokens;
   if (!prefill) {
     request.page_size = model.page_size;

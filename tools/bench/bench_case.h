@@ -20,8 +20,10 @@ struct BenchModel {
   FoldType fold = FoldType::f32;
 };
 
-Mask bench_mask(BenchFamily family) noexcept;
-Spec bench_spec(BenchFamily family, const BenchModel& model, Arch arch) noexcept;
+// Prefill: causal, the tokens being the last of the keys; all keys where there are more tokens than keys, as of keys that
+// stand for several tokens each.
+Mask bench_mask(const BenchShape& shape) noexcept;
+Spec bench_spec(const BenchShape& shape, const BenchModel& model, Arch arch) noexcept;
 
 // The same data for the same seed. Elements are normal, so that the GPU draws the power of real work;
 // to fill gigabytes in a second, long runs of them repeat. Contexts of several requests are uniform from

@@ -23,7 +23,7 @@ Result<UploadedProblem> upload(const CudaDevice& device, const ScoreProblem& pro
 }
 
 Result<KernelLookup> BenchRun::kernel_for(const BenchShape& shape, const BenchModel& model, const ProblemSize& size) {
-  return kernels_.get(bench_spec(shape.family, model, device_.arch()), {}, size);
+  return kernels_.get(bench_spec(shape, model, device_.arch()), {}, size);
 }
 
 Result<bool> BenchRun::check(const BenchShape& shape, const BenchModel& model) {

@@ -11,7 +11,7 @@
 namespace mlaindex::tools {
 
 enum class BenchFamily {
-  prefill,  // contiguous keys, ragged and causal: the tokens of one request are the last of its keys
+  prefill,  // contiguous keys of one request, whose last its tokens are; where there are fewer keys, each token sees all
   decode,   // paged keys: next_n tokens of every request
 };
 

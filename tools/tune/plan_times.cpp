@@ -15,14 +15,14 @@ RouteRow row_of(const PlanTimes& times) {
 }
 
 Result<bool> PlanTimer::check(const BenchShape& shape, const BenchModel& model) {
-  const Spec spec = bench_spec(shape.family, model, device_.arch());
+  const Spec spec = bench_spec(shape, model, device_.arch());
   bool all_passed = true;
   for (std::string_view plan : routable_plans(spec)) {
     const Result<KernelLookup> lookup = kernels_.get(spec, plan);
     if (!lookup) return at(shape, lookup.error());
     const Result<bool> passed = checks_.check(*lookup->kernel, shape, model);
     if (!passed) return at(shape, passed.error());
-    all_passed = *passed;
+    all_passed = all_passed && *passed;
   }
   return all_passed;
 }
@@ -30,7 +30,7 @@ Result<bool> PlanTimer::check(const BenchShape& shape, const BenchModel& model) 
 Result<PlanTimes> PlanTimer::time(GpuStopwatch& stopwatch, const BenchShape& shape, const BenchModel& model) {
   const Result<Case> data = make_bench_case(shape, model, settings_.seed);
   if (!data) return at(shape, data.error());
-  PlanTimes result{bench_spec(shape.family, model, device_.arch()), size_of(data->problem), {}};
+  PlanTimes result{bench_spec(shape, model, device_.arch()), size_of(data->problem), {}};
   const auto uploaded = upload(device_, data->problem);
   if (!uploaded) return at(shape, uploaded.error());
   std::vector<Launcher*> launchers;

@@ -13,11 +13,12 @@ constexpr std::int64_t most_keys = std::int64_t{1} << 22;
 
 using Numbers = std::initializer_list<std::int64_t>;
 
+// Fewer keys than tokens only where there are few.
 std::vector<BenchShape> prefill(Numbers tokens, Numbers keys) {
   std::vector<BenchShape> shapes;
   for (std::int64_t t : tokens) {
     for (std::int64_t n : keys) {
-      if (t <= n && t * n <= most_scores) shapes.push_back({BenchFamily::prefill, 1, t, n});
+      if (t * n <= most_scores && (t <= n || n <= 2 * k)) shapes.push_back({BenchFamily::prefill, 1, t, n});
     }
   }
   return shapes;
@@ -39,13 +40,12 @@ std::vector<BenchShape> decode(Numbers requests, Numbers tokens, Numbers context
 
 std::vector<BenchShape> grid_shapes(BenchFamily family) {
   if (family == BenchFamily::decode) return decode({1, 4, 16, 64, 256}, {1, 2, 4, 8, 16, 64}, {1 * k, 8 * k, 64 * k});
-  return prefill({1, 4, 16, 64, 256, k, 4 * k, 16 * k},
-                 {k / 4, k / 2, k, 2 * k, 4 * k, 8 * k, 16 * k, 32 * k, 64 * k, 128 * k, 256 * k});
+  return prefill({1, 8, 64, 256, k, 4 * k, 16 * k}, {64, 128, 256, 512, k, 2 * k, 8 * k, 32 * k, 128 * k});
 }
 
 std::vector<BenchShape> held_out_shapes(BenchFamily family) {
   if (family == BenchFamily::decode) return decode({2, 9, 40, 130}, {1, 3, 5, 7}, {2500, 20'000, 90'000});
-  return prefill({3, 24, 100, 700, 3000, 9000}, {700, 2900, 11'000, 45'000, 180'000});
+  return prefill({3, 24, 100, 700, 3000, 9000}, {90, 200, 700, 1500, 2900, 11'000, 45'000});
 }
 
 }  // namespace mlaindex::tools
