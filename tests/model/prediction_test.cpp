@@ -90,7 +90,8 @@ TEST_CASE("keys that fit L2 are not read from DRAM") {
 }
 
 TEST_CASE("kept keys spare a launch the counting, and are read once; every CTA reads queries") {
-  for (const Spec& spec : {hopper, blackwell}) {
+  for (Spec spec : {hopper, blackwell}) {
+    spec.mask = Mask::full;
     const LoopCosts loop = loop_of(spec.arch);
     const Gpu& gpu = gpu_of_arch(spec.arch);
     const auto of_plan = [&](const char* name, const ProblemSize& size) { return *predict(spec, *make_plan(spec, name), loop, size, gpu); };
@@ -100,12 +101,13 @@ TEST_CASE("kept keys spare a launch the counting, and are read once; every CTA r
       return -1.0;
     };
     const ProblemSize small{4, 64, 0};
-    CHECK(of_plan("q_resident", small).microseconds - of_plan("k_resident", small).microseconds ==
-          Approx(gpu.counting_clocks / gpu.gigahertz / 1e3).epsilon(0.25));
-    // Eight times the tokens against the same keys: the more queries, the more bytes; of kept queries, of keys.
-    const double few = term(of_plan("k_resident", {4096, 512, 0}), Limiter::l2), many = term(of_plan("k_resident", {32768, 512, 0}), Limiter::l2);
-    CHECK(many > 2 * few);
-    CHECK(term(of_plan("k_resident", {128, 65536, 0}), Limiter::l2) < 2 * term(of_plan("q_resident", {128, 65536, 0}), Limiter::l2));
+    const double counting_us = gpu.counting_clocks / gpu.gigahertz / 1e3;
+    CHECK(of_plan("k_resident", small).microseconds < of_plan("q_resident", small).microseconds - 0.9 * counting_us);
+    // Eight times the tokens: as many keys by as many CTAs, eight times the queries.
+    const double few = term(of_plan("k_resident", {4096, 512, 0}), Limiter::l2);
+    const double many = term(of_plan("k_resident", {8 * 4096, 512, 0}), Limiter::l2);
+    CHECK(many > 5 * few);
+    CHECK(many < 8 * few);
   }
 }
 
