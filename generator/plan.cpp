@@ -166,7 +166,7 @@ constexpr NamedPlan named_plans[] = {
     {Arch::sm_90a, Layout::paged, "paged_narrow", 64, true, sm90_paged_narrow, true},
     {Arch::sm_90a, Layout::paged, "paged_deep", max_num_heads, true, sm90_paged_deep, true},
     {Arch::sm_100a, Layout::contiguous, "q_resident", max_num_heads, true, sm100_q_resident, true},
-    {Arch::sm_100a, Layout::contiguous, "k_resident", max_num_heads, true, sm100_k_resident, true},
+    {Arch::sm_100a, Layout::contiguous, "k_resident", max_num_heads, true, sm100_k_resident, true, true},
     {Arch::sm_100a, Layout::contiguous, "seed", max_num_heads, false, sm100_seed},
     {Arch::sm_100a, Layout::paged, "paged", max_num_heads, true, sm100_paged, true}};
 

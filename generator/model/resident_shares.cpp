@@ -6,7 +6,9 @@
 
 namespace mlaindex::model {
 
-std::vector<std::int64_t> parts_of_tiles(const ResidentProblem& problem, std::int64_t resident_keys, std::int64_t num_ctas) {
+std::vector<std::int64_t> parts_of_tiles(const ResidentProblem& problem, std::int64_t tile_keys, std::int64_t resident_tiles,
+                                         std::int64_t num_ctas) {
+  const std::int64_t resident_keys = tile_keys * resident_tiles;
   const std::int64_t num_tiles = (problem.num_keys + resident_keys - 1) / resident_keys;
   std::vector<std::int64_t> parts(static_cast<std::size_t>(num_tiles), std::max<std::int64_t>(1, num_ctas / num_tiles));
   constexpr std::int64_t most_weighted = 32;  // a lane each
@@ -16,7 +18,7 @@ std::vector<std::int64_t> parts_of_tiles(const ResidentProblem& problem, std::in
     const auto seeing = [&](std::int64_t key) {  // tokens
       return std::clamp<std::int64_t>(problem.num_keys - key, 0, problem.num_tokens);
     };
-    weights.push_back(static_cast<float>(seeing(tile * resident_keys) + seeing((tile + 1) * resident_keys) + 1));
+    weights.push_back(static_cast<float>(seeing(tile * resident_keys) + seeing((tile + 1) * resident_keys - tile_keys) + 1));
   }
   const float total = std::accumulate(weights.begin(), weights.end(), 0.0f);
   for (std::size_t tile = 0; tile < weights.size(); ++tile)
@@ -26,7 +28,7 @@ std::vector<std::int64_t> parts_of_tiles(const ResidentProblem& problem, std::in
 
 ResidentShares resident_shares(const ResidentProblem& problem, std::int64_t tile_keys, std::int64_t resident_tiles,
                                std::int64_t num_ctas) {
-  const std::vector<std::int64_t> parts_of = parts_of_tiles(problem, tile_keys * resident_tiles, num_ctas);
+  const std::vector<std::int64_t> parts_of = parts_of_tiles(problem, tile_keys, resident_tiles, num_ctas);
   const auto num_tiles = static_cast<std::int64_t>(parts_of.size());
   ResidentShares result;
   std::vector<TileShare> ctas(static_cast<std::size_t>(std::max<std::int64_t>(num_ctas, num_tiles)));

@@ -22,10 +22,11 @@ struct ResidentShares {
   std::int64_t key_loads = 0; // by all CTAs, of all keys that one keeps
 };
 
-// Parts of the tokens for every tile of resident_keys keys: together at most num_ctas, where there are fewer tiles.
-std::vector<std::int64_t> parts_of_tiles(const ResidentProblem& problem, std::int64_t resident_keys, std::int64_t num_ctas);
+// resident_tiles: key tiles that a CTA keeps, of tile_keys keys each. The parts of the tokens for every such set of keys:
+// together at most num_ctas, where there are fewer sets.
+std::vector<std::int64_t> parts_of_tiles(const ResidentProblem& problem, std::int64_t tile_keys, std::int64_t resident_tiles,
+                                         std::int64_t num_ctas);
 
-// resident_tiles: key tiles that a CTA keeps, of tile_keys keys each.
 ResidentShares resident_shares(const ResidentProblem& problem, std::int64_t tile_keys, std::int64_t resident_tiles,
                                std::int64_t num_ctas);
 

@@ -34,11 +34,11 @@ __device__ __forceinline__ KeyShare key_share(const ScoreArguments& args) {
   if (num_tiles >= ctas) return {cta, 0, 1};
 #if MASK_CAUSAL
   if (num_tiles <= 32) {
-    // A lane a tile. Its share is that of the tokens that see its first key, and of those that see its last.
+    // A lane a tile. Its share is that of the tokens that see its first subtile, and of those that see its last.
     const int lane = lane_index();
     const float hidden = static_cast<float>(lane) * RESIDENT_KEYS - (static_cast<float>(args.num_keys) - args.num_tokens);
     const float seen = max(0.0f, min(1.0f * args.num_tokens, args.num_tokens - hidden)) +
-                       max(0.0f, min(1.0f * args.num_tokens, args.num_tokens - hidden - RESIDENT_KEYS));
+                       max(0.0f, min(1.0f * args.num_tokens, args.num_tokens - hidden - (RESIDENT_KEYS - TILE_KEYS)));
     const float weight = lane < num_tiles ? seen + 1.0f : 0.0f;
     float total = weight;
 #pragma unroll

@@ -22,6 +22,13 @@ struct Compared {
   tools::CaseRequest request;
 };
 
+// That take the spec, for any number of requests.
+std::vector<std::string_view> plans_of(const Spec& spec) {
+  std::vector<std::string_view> plans = routable_plans(spec.arch, spec.layout);
+  std::erase_if(plans, [&](std::string_view plan) { return !make_plan(spec, plan).ok(); });
+  return plans;
+}
+
 // Normal data, which every other order of a sum would round elsewhere.
 std::vector<Compared> all_compared() {
   std::vector<Compared> all;
@@ -36,7 +43,7 @@ std::vector<Compared> all_compared() {
             const Spec spec{.arch = arch, .num_heads = heads, .depth = depth, .mask = mask,
                             .score_type = turn / 4 % 2 == 0 ? ScoreType::f32 : ScoreType::bf16, .layout = layout,
                             .page_size = paged ? 16 << turn % 5 : 0, .fold = fold};
-            if (routable_plans(spec).size() < 2) continue;
+            if (plans_of(spec).size() < 2) continue;
             tools::CaseRequest request{.num_tokens = 13, .num_keys = 300, .num_requests = 3, .num_heads = heads,
                                        .depth = depth, .mask = mask, .page_size = spec.page_size,
                                        .seed = static_cast<std::uint64_t>(++turn)};
@@ -65,7 +72,7 @@ Result<tools::AlignedBytes> scores_of(KernelStore& store, const Compared& compar
 }
 
 std::string trouble_with(KernelStore& store, const Compared& compared) {
-  const std::vector<std::string_view> plans = routable_plans(compared.spec);
+  const std::vector<std::string_view> plans = plans_of(compared.spec);
   const Result<tools::AlignedBytes> first = scores_of(store, compared, plans[0]);
   if (!first) return fmt::format("{}: {}", plans[0], first.error().text());
   for (std::size_t i = 1; i < plans.size(); ++i) {

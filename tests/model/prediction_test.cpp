@@ -89,6 +89,28 @@ TEST_CASE("keys that fit L2 are not read from DRAM") {
   CHECK(dram({64, 65536, 64}) > 100);
 }
 
+TEST_CASE("kept keys spare a launch the counting, and are read once; every CTA reads queries") {
+  for (Spec spec : {hopper, blackwell}) {
+    spec.mask = Mask::full;
+    const LoopCosts loop = loop_of(spec.arch);
+    const Gpu& gpu = gpu_of_arch(spec.arch);
+    const auto of_plan = [&](const char* name, const ProblemSize& size) { return *predict(spec, *make_plan(spec, name), loop, size, gpu); };
+    const auto term = [](const Prediction& prediction, Limiter limiter) {
+      for (const Term& each : prediction.terms)
+        if (each.limiter == limiter) return each.microseconds;
+      return -1.0;
+    };
+    const ProblemSize small{4, 64, 0};
+    const double counting_us = gpu.counting_clocks / gpu.gigahertz / 1e3;
+    CHECK(of_plan("k_resident", small).microseconds < of_plan("q_resident", small).microseconds - 0.9 * counting_us);
+    // Eight times the tokens: as many keys by as many CTAs, eight times the queries.
+    const double few = term(of_plan("k_resident", {4096, 512, 0}), Limiter::l2);
+    const double many = term(of_plan("k_resident", {8 * 4096, 512, 0}), Limiter::l2);
+    CHECK(many > 5 * few);
+    CHECK(many < 8 * few);
+  }
+}
+
 TEST_CASE("what nobody has timed says so") {
   CHECK(gpu_of_arch(Arch::sm_90a).calibrated);
   CHECK_FALSE(gpu_of_arch(Arch::sm_100a).calibrated);

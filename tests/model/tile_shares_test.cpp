@@ -1,5 +1,10 @@
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 #include <catch2/catch.hpp>
 
+#include "generator/model/resident_shares.h"
 #include "generator/model/tile_shares.h"
 
 using namespace mlaindex;
@@ -81,6 +86,55 @@ TEST_CASE("plans with a CTA for each block run in waves") {
   CHECK(shares.total.blocks == 200);  // two tokens each
   CHECK(shares.waves == 2);
   CHECK(shares.longest.tiles == 20);
+}
+
+TEST_CASE("a CTA that keeps keys takes a part of the token blocks") {
+  // 4 tokens a block; 4 tiles of 128 keys stay: 4 blocks against 2 sets of keys, of which each goes to 4 CTAs.
+  const TileShares shares = shares_of(contiguous(Mask::full, Arch::sm_100a), "k_resident", {16, 1024, 0});
+  CHECK(shares.total.tiles == 4 * 8);
+  CHECK(shares.total.blocks == 4 * 2);
+  CHECK(shares.ctas == 8);
+  CHECK(shares.key_loads == 8);
+  CHECK(shares.longest.tiles == 4);
+  CHECK(shares.longest.blocks == 1);
+  // 65 sets of keys for 132 CTAs: two each, and two CTAs without work.
+  const TileShares uneven = shares_of(contiguous(Mask::full, Arch::sm_100a), "k_resident", {64, 65 * 512, 0});
+  CHECK(uneven.ctas == num_sms);
+  CHECK(uneven.key_loads == 2 * 65);
+  CHECK(uneven.longest.tiles == 8 * 4);
+  // More sets of keys than CTAs: the first ones get a second.
+  const TileShares many = shares_of(contiguous(Mask::full, Arch::sm_100a), "k_resident", {4, 140 * 512, 0});
+  CHECK(many.key_loads == 140);
+  CHECK(many.longest.tiles == 2 * 4);
+  CHECK(many.longest.blocks == 2);
+}
+
+TEST_CASE("under a causal mask keys that fewer tokens see get fewer CTAs") {
+  // 256 keys stay, in tiles of 64.
+  const std::vector<std::int64_t> parts = parts_of_tiles({1024, 1024, true, {}}, 64, 4, num_sms);
+  REQUIRE(parts.size() == 4);
+  CHECK(std::ranges::is_sorted(parts, std::ranges::greater{}));
+  const std::int64_t total = std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
+  CHECK(total <= num_sms);
+  CHECK(total >= num_sms - 4);
+  CHECK(parts[0] == Approx(5.5 * parts[3]).epsilon(0.1));  // 1024 + 832 against 256 + 64 tokens that see them, and one CTA each
+  CHECK(parts_of_tiles({1024, 1024, false, {}}, 64, 4, num_sms) == std::vector<std::int64_t>(4, num_sms / 4));
+
+  for (Arch arch : all_archs) {
+    const TileShares shares = shares_of(contiguous(Mask::ragged_causal, arch), "k_resident", {4096, 4096, 0});
+    const double mean = static_cast<double>(shares.total.tiles) / num_sms;
+    CHECK(shares.longest.tiles < 1.25 * mean);
+  }
+}
+
+TEST_CASE("plans that keep keys and plans that keep queries have the same tiles") {
+  for (Mask mask : {Mask::full, Mask::ragged_causal}) {
+    const ProblemSize size{1000, 3000, 0};
+    const TileShares keys_stay = shares_of(contiguous(mask), "k_resident", size);
+    CHECK(keys_stay.pairs == shares_of(contiguous(mask), "q_resident", size).pairs);
+    // Tiles of a block of four tokens against those of eight.
+    CHECK(keys_stay.total.tiles == Approx(2.0 * static_cast<double>(shares_of(contiguous(mask), "q_resident", size).total.tiles)).epsilon(0.01));
+  }
 }
 
 TEST_CASE("sizes that are no problem are refused") {
