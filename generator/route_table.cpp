@@ -141,10 +141,9 @@ double ratio(int one, int other) noexcept {
   return static_cast<double>(std::max(one, other)) / static_cast<double>(std::max(1, std::min(one, other)));
 }
 
-// The product of ratios is two to the power of the octaves between the points.
-double distance(const RoutePoint& row, const RoutePoint& asked) noexcept {
-  const double fewer_tokens = row.tokens < asked.tokens ? 2 : 1;
-  return fewer_tokens * ratio(row.requests, asked.requests) * ratio(row.tokens, asked.tokens) * ratio(row.keys, asked.keys);
+// Tokens of a request in steps of 64 columns, the least that a plan computes at a time.
+int token_steps(int tokens, int padded_heads) noexcept {
+  return static_cast<int>((static_cast<long long>(tokens) * padded_heads + 63) / 64);
 }
 
 std::string counted(int count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
@@ -178,13 +177,17 @@ std::string to_string(const RouteTable& table) {
 }
 
 const RouteRow* nearest_row(const RouteTable& table, const Spec& spec, const RoutePoint& point) noexcept {
-  using Distance = std::tuple<double, double, double>;
+  using Distance = std::tuple<double, double, double, double>;
   const RouteRow* nearest = nullptr;
   Distance least;
   const int heads = padded_heads(spec.num_heads);
   for (const RouteRow& row : table.rows) {
     if (row.layout != spec.layout) continue;
-    const Distance away(ratio(row.padded_heads, heads), ratio(row.depth, spec.depth), distance(row.point, point));
+    const double steps = ratio(token_steps(row.point.tokens, heads), token_steps(point.tokens, heads));
+    const double batch = ratio(row.point.requests, point.requests) * ratio(row.point.keys, point.keys);
+    const bool steps_first = spec.layout == Layout::paged;
+    const Distance away(ratio(row.padded_heads, heads), ratio(row.depth, spec.depth), steps_first ? steps : 1,
+                        steps_first ? batch : steps * batch);
     if (nearest != nullptr && !(away < least)) continue;
     nearest = &row;
     least = away;

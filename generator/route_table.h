@@ -53,10 +53,9 @@ Result<RouteTable> parse_route_table(std::string_view text, std::string_view nam
 // Read back, it is the same table.
 std::string to_string(const RouteTable& table);
 
-// The row that is nearest to the point, of the layout of the spec; of those with equally near heads, of equally near
-// depth, the first of the fewest octaves away. Numbers of heads, depths and the numbers of a point are as far apart as
-// their ratio; a row with fewer tokens is one octave further than it looks, since time goes up in steps, where
-// tokens no longer fit. Null: no row of the layout.
+// The row that is nearest to the point, of the layout of the spec: by heads, then by depth, then, of paged keys, by the
+// steps of 64 columns that the tokens of a request fill, then by the product of what is left, the first of equally near
+// ones. Numbers are as far apart as their ratio. Null: no row of the layout.
 const RouteRow* nearest_row(const RouteTable& table, const Spec& spec, const RoutePoint& point) noexcept;
 
 // "1 request x 1 token x 8192 keys", of contiguous keys "1 token x 8192 keys".

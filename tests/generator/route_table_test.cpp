@@ -75,7 +75,7 @@ TEST_CASE("a wrong route table is refused with the line, what it says and what i
              Contains("no plan 'seed'") && Contains("allowed: q_resident"));  // the yardstick is never chosen
 }
 
-TEST_CASE("the nearest row: by heads, then depth, then octaves, with fewer tokens one octave further") {
+TEST_CASE("the nearest row: by heads, then depth, then steps of tokens, then requests and keys") {
   const RouteTable table = table_of(
       "contiguous 64 128 1 1 8192 q_resident=1\n"
       "paged 64 128  1 1 1024 paged=1\n"
@@ -91,7 +91,9 @@ TEST_CASE("the nearest row: by heads, then depth, then octaves, with fewer token
   CHECK(nearest(paged_spec(), {1, 1, 8193}) == 2);
   CHECK(nearest(paged_spec(), {2147483647, 4, 2147483647}) == 3);
   CHECK(nearest(paged_spec(), {64, 4, 65536}) == 3);
-  CHECK(nearest(paged_spec(), {64, 5, 65536}) == 4);   // nearer to 4, which is fewer
+  CHECK(nearest(paged_spec(), {64, 5, 65536}) == 3);
+  CHECK(nearest(paged_spec(), {1, 5, 1024}) == 3);     // tokens come before requests and keys
+  CHECK(nearest(paged_spec(), {64, 6, 65536}) == 4);
   CHECK(nearest(paged_spec(), {64, 100, 65536}) == 4);
   CHECK(nearest(paged_spec(64, 64), {1, 1, 1024}) == 1);  // depth 128 and 32 are as near: the first
   CHECK(nearest(paged_spec(64, 32), {64, 8, 65536}) == 5);

@@ -39,13 +39,13 @@ std::vector<BenchShape> decode(Numbers requests, Numbers tokens, Numbers context
 }  // namespace
 
 std::vector<BenchShape> grid_shapes(BenchFamily family) {
-  if (family == BenchFamily::decode) return decode({1, 4, 16, 64, 256}, {1, 2, 4, 8, 16, 64}, {1 * k, 8 * k, 64 * k});
+  if (family == BenchFamily::decode) return decode({1, 4, 16, 64, 256}, {1, 2, 3, 4, 5, 6, 8, 16, 64}, {1 * k, 8 * k, 64 * k});
   return prefill({1, 8, 64, 256, k, 4 * k, 16 * k}, {64, 128, 256, 512, k, 2 * k, 8 * k, 32 * k, 128 * k});
 }
 
 std::vector<BenchShape> held_out_shapes(BenchFamily family) {
-  if (family == BenchFamily::decode) return decode({2, 9, 40, 130}, {1, 3, 5, 7}, {2500, 20'000, 90'000});
-  return prefill({3, 24, 100, 700, 3000, 9000}, {90, 200, 700, 1500, 2900, 11'000, 45'000});
+  if (family == BenchFamily::decode) return decode({3, 12, 50, 150}, {1, 2, 4, 5, 6}, {1800, 14'000, 50'000});
+  return prefill({2, 20, 130, 500, 2000, 6000}, {100, 300, 600, 1300, 3500, 14'000, 60'000});
 }
 
 }  // namespace mlaindex::tools
