@@ -29,15 +29,18 @@ std::vector<std::string_view> plans_of(const Spec& spec) {
   return plans;
 }
 
-// Normal data, which every other order of a sum would round elsewhere.
+// Normal data, which every other order of a sum would round elsewhere. Of contiguous keys depths in turn.
 std::vector<Compared> all_compared() {
   std::vector<Compared> all;
   int turn = 0;
   for (Arch arch : all_archs) {
     for (Layout layout : {Layout::contiguous, Layout::paged}) {
       for (FoldType fold : {FoldType::f32, FoldType::bf16}) {
+        int depth_in_turn = 0;
         for (int heads : head_counts) {
+          const int chosen_depth = depths[depth_in_turn++ % 3];
           for (int depth : depths) {
+            if (layout == Layout::contiguous && depth != chosen_depth) continue;
             const bool paged = layout == Layout::paged;
             const Mask mask = paged ? paged_masks[turn % 4] : masks[turn % 4];
             const Spec spec{.arch = arch, .num_heads = heads, .depth = depth, .mask = mask,
@@ -88,7 +91,7 @@ std::string trouble_with(KernelStore& store, const Compared& compared) {
 
 TEST_CASE("all plans that a route may choose for a spec give the same bits") {
   std::vector<Compared> all = all_compared();
-  CHECK(all.size() >= 96 + 24);  // contiguous keys; paged keys of sm_90a
+  CHECK(all.size() >= 32 + 24);  // contiguous keys; paged keys of sm_90a
   keep_sample(all);
   KernelStore store(memory_only(), Log());
   std::vector<std::string> problems(all.size());
