@@ -6,8 +6,8 @@
 
 #include "generator/explain.h"
 #include "generator/route.h"
-#include "runtime/find_disassembler.h"
 #include "tools/commands.h"
+#include "tools/kernel_model.h"
 #include "tools/lower_bound.h"
 #include "tools/model_report.h"
 
@@ -35,19 +35,17 @@ Result<ModelAnswer> ask_model(Session& session, const Spec& spec, const ExplainO
     return Error{ErrorCode::invalid_argument, fmt::format("--gpu {} with --arch {}", options.gpu, arch_name(spec.arch)),
                  fmt::format("{} runs {}", gpu->name, arch_name(gpu->arch))};
   }
-  const Result<model::Disassembler> disassembler = find_disassembler(session.config());
-  if (!disassembler) return disassembler.error();
+  Result<KernelModel> cycle_model = KernelModel::create(session.config(), *gpu);
+  if (!cycle_model) return cycle_model.error();
   const ProblemSize size = size_of(options.spec);
   const Result<KernelLookup> lookup = session.kernels().get(spec, options.spec.plan, size);
   if (!lookup) return lookup.error();
   const CompiledKernel& kernel = *lookup->kernel;
-  const Result<std::string> sass = disassembler->disassemble(kernel.cubin);
-  if (!sass) return sass.error();
-  Result<model::LoopCosts> loop = model::loop_costs(*sass, spec.arch);
+  const Result<const model::LoopCosts*> loop = cycle_model->loop(kernel);
   if (!loop) return loop.error();
-  ModelAnswer answer{*gpu, *std::move(loop), std::nullopt};
+  ModelAnswer answer{*gpu, **loop, std::nullopt};
   if (options.spec.num_tokens && options.spec.num_keys) {
-    Result<model::Prediction> prediction = model::predict(spec, kernel.plan, answer.loop, size, *gpu);
+    Result<model::Prediction> prediction = cycle_model->predict(kernel, size);
     if (!prediction) return prediction.error();
     answer.prediction = *std::move(prediction);
   }

@@ -251,8 +251,9 @@ void Grammar::add_bench() {
 void Grammar::add_tune() {
   const auto options = std::make_shared<TuneOptions>();
   CLI::App& command = add(root_, "tune", "Time every plan on a GPU and write the table that routes are chosen by", run_tune, options);
-  command.add_flag("--check", options->check,
-                   "Judge the table in effect instead, on other sizes: exit code 1 when a choice is over 5 % behind the best");
+  CLI::Option* const check = command.add_flag(
+      "--check", options->check,
+      "Judge the table in effect instead, on other sizes: exit code 1 when a choice is over 5 % behind the best");
   command.add_option("--heads", options->num_heads, "Indexer heads, each 1 to 128 (default 4, 8, 16, 32, 64, 128)")
       ->delimiter(',')
       ->type_name("N,...");
@@ -260,9 +261,15 @@ void Grammar::add_tune() {
       ->delimiter(',')
       ->type_name("N,...");
   command.add_option("--page-size", options->page_size, "Keys a page: 16, 32, 64 (default), 128 or 256")->type_name("N");
-  command.add_option("--device", options->device, "auto (default: cuda:0) or cuda:N")->type_name("DEVICE");
-  command.add_option("--samples", options->samples, "Of each timing (default 9)")->type_name("N");
-  command.add_option("--seed", options->seed, "Of the data (default 1)")->type_name("N");
+  CLI::Option* const device =
+      command.add_option("--device", options->device, "auto (default: cuda:0) or cuda:N")->type_name("DEVICE");
+  CLI::Option* const samples = command.add_option("--samples", options->samples, "Of each timing (default 9)")->type_name("N");
+  CLI::Option* const seed = command.add_option("--seed", options->seed, "Of the data (default 1)")->type_name("N");
+  command
+      .add_option("--predict", options->predict,
+                  "sm_90a or sm_100a: times that the cycle model predicts, without a GPU (needs nvdisasm)")
+      ->type_name("ARCH")
+      ->excludes(check, device, samples, seed);
   command.add_option("-o,--output", options->output, "File for the table (default: stdout)")->type_name("FILE");
 }
 

@@ -9,7 +9,9 @@
 #include "tools/commands.h"
 #include "tools/kernel_report.h"
 #include "tools/output_file.h"
+#include "tools/model_report.h"
 #include "tools/progress_bar.h"
+#include "tools/tune/plan_predictions.h"
 #include "tools/tune/route_loss.h"
 #include "tools/tune/shapes.h"
 
@@ -57,6 +59,10 @@ std::vector<Timed> timed_of(const std::vector<BenchModel>& models, Arch arch, bo
   return timed;
 }
 
+std::string step_text(const Timed& one) {
+  return fmt::format("{} {} {} heads", bench_family_name(one.shape.family), to_string(one.shape), one.model.num_heads);
+}
+
 Result<std::vector<PlanTimes>> time_all(PlanTimer& timer, GpuStopwatch& stopwatch, const std::vector<Timed>& timed) {
   std::vector<PlanTimes> all;
   ProgressBar progress(timed.size());
@@ -64,9 +70,17 @@ Result<std::vector<PlanTimes>> time_all(PlanTimer& timer, GpuStopwatch& stopwatc
     Result<PlanTimes> times = timer.time(stopwatch, one.shape, one.model);
     if (!times) return times.error();
     all.push_back(*std::move(times));
-    progress.advance(fmt::format("{} {} {} heads", bench_family_name(one.shape.family), to_string(one.shape), one.model.num_heads));
+    progress.advance(step_text(one));
   }
   return all;
+}
+
+// Created before minutes of work; nothing without a path.
+Result<std::optional<OutputFile>> create_file(const std::string& path) {
+  if (path.empty()) return std::optional<OutputFile>();
+  Result<OutputFile> created = OutputFile::create(path);
+  if (!created) return created.error();
+  return std::optional<OutputFile>(*std::move(created));
 }
 
 // Without a file the table alone is on stdout.
@@ -83,6 +97,42 @@ Status deliver(Output& output, const RouteTable& table, const std::string& path,
   output.row("table", fmt::format("{}, {} rows; MLAINDEX_JIT_ROUTES={} puts it in effect", path, table.rows.size(), path));
   output.set("output", path);
   return {};
+}
+
+// Of the GPU that the model knows of the arch.
+Result<ExitCode> predict(Session& session, const TuneOptions& options, const std::vector<BenchModel>& models) {
+  const Result<Arch> arch = parse_arch(options.predict);
+  if (!arch) return arch.error();
+  const model::Gpu& gpu = model::gpu_of_arch(*arch);
+  Result<KernelModel> cycle_model = KernelModel::create(session.config(), gpu);
+  if (!cycle_model) return cycle_model.error();
+  Result<std::optional<OutputFile>> file = create_file(options.output);
+  if (!file) return file.error();
+
+  RouteTable table{.arch = *arch, .measured = false, .gpu = fmt::format("NVIDIA {}", gpu.name), .rows = {}};
+  const std::vector<Timed> timed = timed_of(models, *arch, false);
+  std::size_t left_out = 0;
+  {
+    ProgressBar progress(timed.size());
+    for (const Timed& one : timed) {
+      const Result<PlanTimes> times = predict_plans(session.kernels(), *cycle_model, one.shape, one.model);
+      if (!times) return times.error();
+      table.rows.push_back(predicted_row_of(*times));
+      left_out += times->times.size() - table.rows.back().times.size();
+      progress.advance(step_text(one));
+    }
+  }
+  Output& output = session.output();
+  output.set("gpu", table.gpu);
+  output.set("calibrated", gpu.calibrated);
+  output.set("left_out", left_out);
+  output.set("counters", counters_json(session.kernels().counters()));
+  if (*file) {
+    output.row("model", model_text(gpu));
+    output.row("left out", fmt::format("{} times, less than {:.0f} % below those of the default plan", left_out, 100 * model_error));
+  }
+  if (Status delivered = deliver(output, table, options.output, *file); !delivered) return delivered.error();
+  return ExitCode::done;
 }
 
 Result<ExitCode> judge(Output& output, std::vector<PlanTimes> all, const RouteTable& table) {
@@ -111,14 +161,11 @@ Result<ExitCode> judge(Output& output, std::vector<PlanTimes> all, const RouteTa
 Result<ExitCode> run_tune(Session& session, const TuneOptions& options) {
   const Result<std::vector<BenchModel>> models = models_of(options);
   if (!models) return models.error();
+  if (!options.predict.empty()) return predict(session, options, *models);
   const Result<std::unique_ptr<CudaDevice>> device = open_gpu(session, options.device);
   if (!device) return device.error();
-  std::optional<OutputFile> file;
-  if (!options.output.empty()) {  // before minutes of work
-    Result<OutputFile> created = OutputFile::create(options.output);
-    if (!created) return created.error();
-    file.emplace(*std::move(created));
-  }
+  Result<std::optional<OutputFile>> file = create_file(options.output);
+  if (!file) return file.error();
   Output& output = session.output();
   const Arch arch = (*device)->arch();
   const std::string gpu = (*device)->context()->properties().name;
@@ -149,8 +196,8 @@ Result<ExitCode> run_tune(Session& session, const TuneOptions& options) {
   }
   RouteTable table{.arch = arch, .measured = true, .gpu = gpu, .rows = {}};
   for (const PlanTimes& times : *all) table.rows.push_back(row_of(times));
-  if (file) output.row("device", (*device)->name());
-  if (Status delivered = deliver(output, table, options.output, file); !delivered) return delivered.error();
+  if (*file) output.row("device", (*device)->name());
+  if (Status delivered = deliver(output, table, options.output, *file); !delivered) return delivered.error();
   return ExitCode::done;
 }
 

@@ -91,13 +91,14 @@ struct TuneOptions {
   std::vector<int> num_heads{4, 8, 16, 32, 64, 128};
   std::vector<int> depths{128};
   int page_size = 64;           // of paged keys
+  std::string predict;          // an arch: times of the cycle model instead of measured ones; empty: measure
   bool check = false;           // judge the table in effect instead of making one
   std::string output;           // file of the table; empty: stdout
   std::string device = "auto";  // a GPU
   int samples = 9;
   std::uint64_t seed = 1;
 };
-// Times every plan that a route may choose over a grid of sizes, after a check: a route table.
+// Times every plan that a route may choose over a grid of sizes, after a check, or predicts the times: a route table.
 Result<ExitCode> run_tune(Session& session, const TuneOptions& options);
 
 Result<ExitCode> run_cache_list(Session& session);

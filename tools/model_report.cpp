@@ -28,10 +28,14 @@ Json clocks_json(const PipeClocks& clocks) {
 
 }  // namespace
 
+std::string model_text(const model::Gpu& gpu) {
+  return fmt::format("{}: {}", gpu.name,
+                     gpu.calibrated ? "fitted to times measured on it (docs/measurements.md, \"Cycle model\")"
+                                    : "published rates and the H200's constants; nobody has timed it");
+}
+
 void print_loop(Output& output, const LoopCosts& loop, const model::Gpu& gpu) {
-  output.row("model", fmt::format("{}: {}", gpu.name,
-                                  gpu.calibrated ? "fitted to times measured on it (docs/measurements.md, \"Cycle model\")"
-                                                 : "published rates and the H200's constants; nobody has timed it"));
+  output.row("model", model_text(gpu));
   const double fold = loop.fold.issue, all = fold + loop.other.issue;
   output.row("loop", fmt::format("a warp's pass: {:.0f} instructions, {:.0f} of them the fold, for {} relu elements a thread:\n"
                                  "{:.2f} issue slots an element\n{}",

@@ -1,10 +1,15 @@
 // What the cycle model says of a kernel, as people and programs read it.
 #pragma once
 
+#include <string>
+
 #include "generator/model/prediction.h"
 #include "tools/output.h"
 
 namespace mlaindex::tools {
+
+// Whose constants the times stand on.
+std::string model_text(const model::Gpu& gpu);
 
 // The rows "model" and "loop".
 void print_loop(Output& output, const model::LoopCosts& loop, const model::Gpu& gpu);
