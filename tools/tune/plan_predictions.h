@@ -6,7 +6,7 @@
 
 namespace mlaindex::tools {
 
-// The mean error of the model on an H200 (docs/measurements.md): nearer than that it does not tell plans apart.
+// About the mean error of the model on the GPU that it is fitted to: nearer than that it does not tell plans apart.
 inline constexpr double model_error = 0.05;
 
 // Of requests that are all as long as the shape's context. Errors name the shape: those of KernelStore::get and
