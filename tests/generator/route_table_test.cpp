@@ -172,3 +172,18 @@ TEST_CASE("the shipped route tables are read, one for each arch, and print as th
     if (!table) FAIL(table.error().text());
   }
 }
+
+TEST_CASE("the shipped times of sm_100a are predicted, and take no plan that is hardly faster than the default one") {
+  const RouteTable& table = shipped_route_table(Arch::sm_100a);
+  CHECK_FALSE(table.measured);
+  CHECK_FALSE(table.rows.empty());
+  for (const RouteRow& row : table.rows) {
+    INFO(row.padded_heads << " heads, " << describe(row.layout, row.point));
+    REQUIRE(row.times.front().plan == "q_resident");
+    const double of_default = row.times.front().microseconds;
+    for (const PlanTime& time : row.times) CHECK((time.microseconds >= of_default || time.microseconds < 0.95 * of_default));
+  }
+  const Spec spec{.arch = Arch::sm_100a, .mask = Mask::full};
+  CHECK_THAT(explain_route(choose_route(spec, {8192, 256, 0}, table).value(), table), Contains(": predicted ") && Contains("(NVIDIA B200)"));
+  CHECK(choose_route(spec, {2048, 65536, 0}, table)->plan.name == "q_resident");
+}
