@@ -129,7 +129,8 @@ Result<ExitCode> predict(Session& session, const TuneOptions& options, const std
   output.set("counters", counters_json(session.kernels().counters()));
   if (*file) {
     output.row("model", model_text(gpu));
-    output.row("left out", fmt::format("{} times, less than {:.0f} % below those of the default plan", left_out, 100 * model_error));
+    output.row("left out",
+               fmt::format("{} times, less than {:.0f} % below those of the default plan", left_out, 100 * model_error));
   }
   if (Status delivered = deliver(output, table, options.output, *file); !delivered) return delivered.error();
   return ExitCode::done;

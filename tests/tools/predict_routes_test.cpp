@@ -78,7 +78,8 @@ TEST_CASE("a predicted table has a row for every size of the grid, and each kern
   if (!has_nvrtc()) return;
   const Shell run;
   const std::string file = run.file("my.routes");
-  const Finished finished = run({"tune", "--predict", "sm_100a", "--heads", "64", "-o", file, "--json"}, counting_disassembler(run));
+  const Finished finished =
+      run({"tune", "--predict", "sm_100a", "--heads", "64", "-o", file, "--json"}, counting_disassembler(run));
   INFO(finished.err);
   REQUIRE(finished.exit_code == 0);
   const nlohmann::json json = parsed(finished);
@@ -113,7 +114,8 @@ TEST_CASE("the real nvdisasm: without a file the table is on stdout, of every la
     return;
   }
   const Shell run;
-  const Finished finished = run({"tune", "--predict", "sm_90a", "--heads", "64"}, {{"MLAINDEX_JIT_NVDISASM", disassembler->program()}});
+  const Finished finished =
+      run({"tune", "--predict", "sm_90a", "--heads", "64"}, {{"MLAINDEX_JIT_NVDISASM", disassembler->program()}});
   INFO(finished.err);
   REQUIRE(finished.exit_code == 0);
   const RouteTable table = parse_route_table(finished.out, "stdout").value();
