@@ -27,12 +27,12 @@ inline std::vector<SpecOfPlan> spec_product() {
   return items;
 }
 
-// Of k_resident, which folds as q_resident does, every fifth: 5 divides none of the extents, so that all values occur.
+// Every fifth: 5 divides none of the extents, so that every plan meets all values of each.
 inline std::vector<SpecOfPlan> short_spec_product() {
   std::vector<SpecOfPlan> items;
-  unsigned resident_keys = 0;
+  unsigned turn = 0;
   for (SpecOfPlan& item : spec_product())
-    if (item.plan != "k_resident" || resident_keys++ % 5 == 0) items.push_back(std::move(item));
+    if (turn++ % 5 == 0) items.push_back(std::move(item));
   return items;
 }
 
