@@ -26,8 +26,8 @@ Plan small_plan() {
 TEST_CASE("cache key: the text of a plan is canonical") {
   CHECK(plan_text(small_plan()) ==
         "name=\"p\" family=\"f\" template_path=\"t.cu\" why=\"because\" column_order=\"head_major\" padded_heads=0 "
-        "tokens_per_block=0 tokens_per_box=0 column_groups=0 tile_keys=0 mma_m=0 mma_n=0 mma_k=0 key_stages=0 accumulator_stages=0 "
-        "q_barriers=1 k_scale_by_tma=0 persistent=0 num_threads=256 ctas_per_sm=0 entry_registers=0 "
+        "tokens_per_block=0 tokens_per_box=0 column_groups=0 tile_keys=0 mma_m=0 mma_n=0 mma_k=0 key_stages=0 "
+        "block_stages=2 accumulator_stages=0 q_barriers=1 k_scale_by_tma=0 persistent=0 num_threads=256 ctas_per_sm=0 entry_registers=0 "
         "roles=[{name=\"producer\" first_warp=0 num_warps=4 registers=40}{name=\"fold\" first_warp=4 num_warps=4 "
         "registers=232}] shared=[{name=\"q\" offset=0 bytes=1024 contents=\"the queries\"}] "
         "tensor_memory=[{name=\"scores\" first_column=0 num_columns=128}] tensor_memory_columns=0");
@@ -50,7 +50,9 @@ TEST_CASE("cache key: every field of a plan changes its text") {
       [](Plan& p) { p.mma_n = 1; },
       [](Plan& p) { p.mma_k = 1; },
       [](Plan& p) { p.key_stages = 1; },
+      [](Plan& p) { p.block_stages = 1; },
       [](Plan& p) { p.accumulator_stages = 1; },
+      [](Plan& p) { p.q_barriers = 2; },
       [](Plan& p) { p.k_scale_by_tma = true; },
       [](Plan& p) { p.persistent = true; },
       [](Plan& p) { p.num_threads = 1; },
