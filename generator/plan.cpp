@@ -29,12 +29,6 @@ void append_weights(Plan& plan, std::string contents) {
   append(plan, "weights", plan.column_groups * columns_per_group * 4, 16, std::move(contents));
 }
 
-// Of a block that the scheduler of a persistent kernel hands on: work, ranges, weights.
-int block_bytes(const Plan& plan, int num_weights) noexcept {
-  const int ranges = (plan.tokens_per_block * range_bytes + 15) / 16 * 16;
-  return 16 + ranges + 4 * num_weights;
-}
-
 // Few heads: a lane's 64 accumulators are whole tokens, and four warpgroups hide each other's folds.
 // Many heads: a token needs 128 accumulators a lane, which leaves registers for two warpgroups.
 Plan sm90_q_resident(const Spec& spec) {
@@ -171,6 +165,11 @@ constexpr NamedPlan named_plans[] = {
     {Arch::sm_100a, Layout::paged, "paged", max_num_heads, true, sm100_paged, true}};
 
 }  // namespace
+
+int block_bytes(const Plan& plan, int num_weights) noexcept {
+  const int ranges = (plan.tokens_per_block * range_bytes + 15) / 16 * 16;
+  return 16 + ranges + 4 * num_weights;
+}
 
 void allocate_accumulators(Plan& plan) {
   plan.accumulator_stages = 2;

@@ -6,14 +6,6 @@
 namespace mlaindex {
 namespace {
 
-constexpr int range_bytes = 8;  // VisibleRange: two i32
-
-// Of a block that the scheduler hands on: work, ranges, weights.
-int block_bytes(const Plan& plan, int num_weights) noexcept {
-  const int ranges = (plan.tokens_per_block * range_bytes + 15) / 16 * 16;
-  return 16 + ranges + 4 * num_weights;
-}
-
 // The swizzled part of shared memory: the ring of token blocks, `columns` each, and the keys that stay.
 void append_operands(Plan& plan, const Spec& spec, int columns) {
   append(plan, "q", plan.block_stages * columns * spec.depth, swizzle_alignment,

@@ -13,6 +13,9 @@ inline constexpr int swizzle_alignment = 1024;  // keeps the base offset of oper
 // Appends a region at the next multiple of `alignment`.
 void append(Plan& plan, std::string name, int bytes, int alignment, std::string contents);
 
+// Of a block of contiguous keys that the scheduler of a persistent kernel hands on: work, ranges, weights.
+int block_bytes(const Plan& plan, int num_weights) noexcept;
+
 // The key ring: plan.key_stages stages of plan.tile_keys keys.
 void append_keys(Plan& plan, const Spec& spec);
 

@@ -183,10 +183,12 @@ const RouteRow* nearest_row(const RouteTable& table, const Spec& spec, const Rou
   const int heads = padded_heads(spec.num_heads);
   for (const RouteRow& row : table.rows) {
     if (row.layout != spec.layout) continue;
+    const double by_heads = ratio(row.padded_heads, heads);
+    if (nearest != nullptr && by_heads > std::get<0>(least)) continue;  // most of a large table
     const double steps = ratio(token_steps(row.point.tokens, heads), token_steps(point.tokens, heads));
     const double batch = ratio(row.point.requests, point.requests) * ratio(row.point.keys, point.keys);
     const bool steps_first = spec.layout == Layout::paged;
-    const Distance away(ratio(row.padded_heads, heads), ratio(row.depth, spec.depth), steps_first ? steps : 1,
+    const Distance away(by_heads, ratio(row.depth, spec.depth), steps_first ? steps : 1,
                         steps_first ? batch : steps * batch);
     if (nearest != nullptr && !(away < least)) continue;
     nearest = &row;
