@@ -62,6 +62,15 @@ TEST_CASE("a large problem is shared out almost equally") {
   CHECK(shares.longest.blocks >= 2);
 }
 
+TEST_CASE("the blocks of a set of keys that stay go forth and back among its CTAs, so that each gets long and short ones") {
+  const ResidentProblem problem{.num_tokens = 16, .num_keys = 256, .causal = false, .tiles_of_blocks = {1, 2, 3, 4}};
+  const ResidentShares shares = resident_shares(problem, 64, 4, 2);
+  CHECK(shares.total.tiles == 10);
+  CHECK(shares.longest.tiles == 5);  // 1 + 4 and 2 + 3; dealt out in one direction 2 + 4
+  CHECK(shares.longest.blocks == 2);
+  CHECK(shares.key_loads == 2);
+}
+
 TEST_CASE("paged columns are those that the tokens of a request need") {
   const TileShares narrow = shares_of(paged(), "paged_narrow", {64, 8192, 64});
   CHECK(narrow.columns == 64);
