@@ -3,7 +3,7 @@
 rounds alternating, warm L2, causal, depth 128, f32 scores, no clean pass.
 
     prefill_vs_deepgemm.py [--mlaindex PATH] [--shapes S,K,H[,B] ...] [--rounds 5] [--samples 9] [--fill] [--fold bf16]
-                           [--plans NAME ...]
+                           [--plans NAME ...] [--cublas]
 
 S tokens in all against K keys in all, H heads, of B requests (1) whose lengths are in the ratio 1 : 2 : ... : B.
 A sample is the replay of a CUDA graph of ten launches between two events, so that no launch waits for the host; a
@@ -11,7 +11,8 @@ round is the median of its samples, a figure the median of its rounds. The last 
 ratios. DeepGEMM has kernels for 32 and 64 heads: below, q and
 weights are padded to 32 for it, before the clock starts. --fill times our kernel with -inf in the
 hidden slots as well. --fold bf16 takes our kernels whose head sum rounds to bf16. --plans times several plans; the
-ratio is that of the fastest, without it that of the plan that the shipped table routes to.
+ratio is that of the fastest, without it that of the plan that the shipped table routes to. --cublas times cuBLAS' FP8
+matrix product of 8192 x 8192 x 8192 (torch._scaled_mm, bf16 result) in the same rounds, as the tensor core's roof.
 
 Needs torch with CUDA and the deep_gemm package (its wheel, sgl-deep-gemm); without deep_gemm only our
 times are printed. Our kernel is what `mlaindex compile --emit cubin` gives, launched as
@@ -93,6 +94,13 @@ def visible_ranges(query_offsets, key_offsets):
     return torch.cat(start), torch.cat(end)
 
 
+def cublas_product(size=8192):
+    """A call of cuBLAS' FP8 matrix product, both factors of random e4m3 data, and its operations."""
+    a, b = (torch.randn(size, size, device="cuda").to(torch.float8_e4m3fn) for _ in range(2))
+    one = torch.ones((), device="cuda")
+    return lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16), 2 * size**3
+
+
 def compare(arguments, deep_gemm, tokens, keys, heads, requests=1):
     """Prints a line; returns DeepGEMM's time over ours, or None."""
     q = torch.randn(tokens, heads, DEPTH, device="cuda").to(torch.float8_e4m3fn)
@@ -120,6 +128,8 @@ def compare(arguments, deep_gemm, tokens, keys, heads, requests=1):
             if not difference < (1e-4 if arguments.fold == "f32" else 1e-2):
                 raise SystemExit(f"{plan} and deepgemm disagree: relative difference {difference}")
         del theirs, visible, column
+    if arguments.cublas:
+        calls["cublas"], product_operations = cublas_product()
     timers = {}
     for name, call in calls.items():
         replay = as_graph(call, LAUNCHES)
@@ -133,6 +143,10 @@ def compare(arguments, deep_gemm, tokens, keys, heads, requests=1):
         text += f" {plan} {medians[plan]:8.1f} us {operations / medians[plan] / 1e6:6.0f} TFLOP/s "
     if arguments.fill:
         text += f" filled {medians['filled'] / medians[our_plans[0]]:.3f}x "
+    if arguments.cublas:
+        roof = product_operations / medians["cublas"] / 1e6
+        best = min(medians[plan] for plan in our_plans)
+        text += f" cublas {roof:.0f} TFLOP/s, ours {operations / best / 1e6 / roof:.3f} of it "
     ratio = None
     if deep_gemm:
         best = min(our_plans, key=medians.get)
@@ -151,6 +165,7 @@ def main():
     parser.add_argument("--samples", type=int, default=9)
     parser.add_argument("--fill", action="store_true")
     parser.add_argument("--plans", nargs="+", help="plans to time (default: the routed one)")
+    parser.add_argument("--cublas", action="store_true")
     parser.add_argument("--fold", choices=("f32", "bf16"), default="f32")
     arguments = parser.parse_args()
     torch.zeros(1, device="cuda")
