@@ -1,5 +1,6 @@
 # Libraries from the distribution, header-only or static: what is built here needs nothing but the
-# C library on the machine it runs on. Debian's fmt and spdlog have no archives, hence header-only.
+# C library on the machine it runs on. Debian's fmt and spdlog have no archives, hence header-only; what formats includes
+# generator/base/format.h.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)

@@ -1,6 +1,6 @@
 #include "generator/explain.h"
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex {
 

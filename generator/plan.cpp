@@ -1,6 +1,5 @@
+#include "generator/base/format.h"
 #include "generator/plan_parts.h"
-
-#include <fmt/format.h>
 
 namespace mlaindex {
 namespace {

@@ -1,8 +1,7 @@
 // What a plan must respect before a kernel is written from it.
 #include <bit>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/plan.h"
 
 namespace mlaindex {

@@ -1,6 +1,5 @@
 // Plans for many tokens against few contiguous keys, which stay while token blocks stream past them.
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/plan_parts.h"
 
 namespace mlaindex {

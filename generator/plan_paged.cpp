@@ -1,8 +1,7 @@
 // Plans for keys in pages: the tokens of one request against its own keys.
 #include <algorithm>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/plan_parts.h"
 
 namespace mlaindex {

@@ -1,6 +1,5 @@
 // The plan of sm_100a for keys in pages.
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/plan_parts.h"
 
 namespace mlaindex {

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <vector>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex {
 namespace {

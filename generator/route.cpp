@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/route_table.h"
 
 namespace mlaindex {

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <tuple>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/plan.h"
 #include "generator/templates.h"
 

@@ -5,8 +5,7 @@
 #include <sstream>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/explain.h"
 #include "generator/preprocessor.h"
 #include "generator/templates.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <bit>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex {
 namespace {

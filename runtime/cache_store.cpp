@@ -1,10 +1,11 @@
 #include "runtime/cache_store.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "generator/base/format.h"
 
 namespace mlaindex {
 namespace {

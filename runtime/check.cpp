@@ -5,8 +5,7 @@
 #include <limits>
 #include <mutex>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "runtime/reference.h"
 #include "runtime/score_value.h"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex {
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "runtime/event_timer.h"
 #include "runtime/uploaded_problem.h"
 

@@ -3,8 +3,7 @@
 #include <charconv>
 #include <string_view>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "runtime/cpu_device.h"
 #include "runtime/cuda_device.h"
 

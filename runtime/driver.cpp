@@ -1,6 +1,6 @@
 #include "runtime/driver.h"
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex {
 namespace {

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/ptx/parser.h"
 #include "runtime/emulator_launch.h"
 #include "runtime/reference.h"

@@ -3,8 +3,7 @@
 #include <array>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/explain.h"
 #include "generator/ptx/pipeline.h"
 #include "generator/source.h"

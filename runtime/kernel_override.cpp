@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/ptx/parser.h"
 #include "runtime/kernel_dump.h"
 #include "runtime/kernel_passes.h"

@@ -10,8 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/ptx/pipeline.h"
 #include "generator/route.h"
 #include "generator/source.h"

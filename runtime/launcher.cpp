@@ -1,7 +1,6 @@
 #include "runtime/launcher.h"
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/kernel_arguments.h"
 #include "runtime/score_problem.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex {
 namespace {

@@ -1,6 +1,5 @@
 #include "runtime/log.h"
 
-#include <fmt/format.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -8,6 +7,8 @@
 #include <mutex>
 #include <set>
 #include <string>
+
+#include "generator/base/format.h"
 
 namespace mlaindex {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex {
 namespace {

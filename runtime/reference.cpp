@@ -11,8 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "runtime/e4m3.h"
 #include "runtime/score_value.h"
 

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <utility>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex {
 

@@ -6,9 +6,9 @@
 #include <initializer_list>
 #include <string_view>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "generator/base/format.h"
 #include "tools/safetensors_header.h"
 
 namespace mlaindex::tools {

@@ -3,8 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tools/bench/bench_run.h"
 #include "tools/bench/open_gpu.h"
 #include "tools/commands.h"

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include <fmt/chrono.h>
-#include <fmt/format.h>
 
+#include "generator/base/format.h"
 #include "runtime/cache_store.h"
 #include "tools/commands.h"
 

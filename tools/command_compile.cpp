@@ -2,8 +2,7 @@
 
 #include <memory>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/ptx/pipeline.h"
 #include "runtime/find_assembler.h"
 #include "runtime/kernel_passes.h"

@@ -2,8 +2,7 @@
 
 #include <unistd.h>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/source.h"
 #include "runtime/cache_store.h"
 #include "runtime/driver.h"

@@ -2,8 +2,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/explain.h"
 #include "generator/route.h"
 #include "tools/commands.h"

@@ -1,5 +1,4 @@
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "runtime/reference.h"
 #include "tools/case_file.h"
 #include "tools/commands.h"

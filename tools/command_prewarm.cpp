@@ -6,8 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "runtime/cache_store.h"
 #include "tools/commands.h"
 #include "tools/kernel_report.h"

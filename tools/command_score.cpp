@@ -4,8 +4,7 @@
 #include <set>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "runtime/emulator_device.h"
 #include "tools/commands.h"
 #include "tools/kernel_report.h"

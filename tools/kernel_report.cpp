@@ -1,6 +1,6 @@
 #include "tools/kernel_report.h"
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex::tools {
 

@@ -5,8 +5,7 @@
 #include <limits>
 #include <new>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tools/e4m3.h"
 #include "tools/make_case_parts.h"
 

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex::tools {
 namespace {

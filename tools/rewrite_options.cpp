@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex::tools {
 namespace {

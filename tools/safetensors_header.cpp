@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "generator/base/format.h"
 #include "tools/safetensors.h"
 
 namespace mlaindex::tools {

@@ -6,8 +6,7 @@
 #include <fstream>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tools/safetensors_header.h"
 
 namespace mlaindex::tools {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "generator/base/format.h"
 #include "tools/output_file.h"
 #include "tools/safetensors.h"
 #include "tools/safetensors_header.h"

@@ -5,8 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tools/kernel_report.h"
 
 namespace mlaindex::tools {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex {
 namespace {

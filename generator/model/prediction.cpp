@@ -4,7 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex::model {
 namespace {

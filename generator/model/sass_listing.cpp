@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex::model {
 namespace {

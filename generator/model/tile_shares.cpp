@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/model/resident_shares.h"
 
 namespace mlaindex::model {

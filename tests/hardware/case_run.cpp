@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex::hardware {
 namespace {

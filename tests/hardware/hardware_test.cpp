@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
+#include "generator/base/format.h"
 #include "runtime/config.h"
 #include "runtime/cuda_device.h"
 #include "runtime/kernel_store.h"

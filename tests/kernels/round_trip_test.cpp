@@ -6,8 +6,7 @@
 #include <iterator>
 #include <optional>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/ptx/assembler.h"
 #include "generator/ptx/parser.h"
 #include "generator/ptx/printer.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <fmt/format.h>
 
+#include "generator/base/format.h"
 #include "tests/kernels/emulated_case.h"
 #include "tests/parallel.h"
 #include "tests/sample.h"

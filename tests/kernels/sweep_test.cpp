@@ -2,8 +2,7 @@
 #include <mutex>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tests/kernels/compiled.h"
 #include "tests/kernels/spec_product.h"
 #include "tests/parallel.h"

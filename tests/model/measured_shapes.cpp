@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include <catch2/catch.hpp>
-#include <fmt/format.h>
 
+#include "generator/base/format.h"
 #include "generator/plan.h"
 
 namespace mlaindex::model {

@@ -6,8 +6,7 @@
 #include <iostream>
 #include <map>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tests/mutation/mutation.h"
 #include "tests/mutation/subject.h"
 #include "tests/mutation/survivors.h"

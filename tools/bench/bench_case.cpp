@@ -8,8 +8,7 @@
 #include <span>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tools/e4m3.h"
 #include "tools/make_case_parts.h"
 

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tools/score_case.h"
 
 namespace mlaindex::tools {

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex::tools {
 namespace {

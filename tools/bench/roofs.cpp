@@ -4,8 +4,7 @@
 #include <span>
 #include <string>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/templates.h"
 #include "runtime/loaded_kernel.h"
 #include "tools/lower_bound.h"

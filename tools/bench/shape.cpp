@@ -3,7 +3,7 @@
 #include <charconv>
 #include <optional>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex::tools {
 namespace {

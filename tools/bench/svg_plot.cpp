@@ -6,7 +6,7 @@
 #include <limits>
 #include <string_view>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex::tools {
 namespace {

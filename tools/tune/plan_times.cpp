@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex::tools {
 

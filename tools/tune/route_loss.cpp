@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex::tools {
 

@@ -2,8 +2,7 @@
 #include <bit>
 #include <cmath>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tests/hardware/facts/fact.h"
 #include "tests/hardware/facts/truncated_sum.h"
 #include "tools/random.h"

@@ -1,6 +1,6 @@
 #include "tests/hardware/facts/copy_check.h"
 
-#include <fmt/format.h>
+#include "generator/base/format.h"
 
 namespace mlaindex::hardware {
 

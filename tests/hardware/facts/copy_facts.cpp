@@ -1,6 +1,5 @@
 // Tensor copies at and over the edges of a tensor, and the alignment of their shared address.
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tests/hardware/facts/copy_check.h"
 #include "tests/hardware/facts/fact.h"
 #include "tests/hardware/facts/tile_copy.h"

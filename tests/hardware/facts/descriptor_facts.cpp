@@ -1,6 +1,5 @@
 // Which bytes of shared memory a wgmma descriptor means.
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tests/hardware/facts/fact.h"
 #include "tests/hardware/facts/tile_copy.h"
 

@@ -3,9 +3,8 @@
 #include <cstring>
 #include <memory>
 
-#include <fmt/format.h>
-
 #include "emulator/machine.h"
+#include "generator/base/format.h"
 #include "generator/ptx/parser.h"
 
 namespace mlaindex::hardware {

@@ -4,8 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "generator/templates.h"
 
 namespace mlaindex {

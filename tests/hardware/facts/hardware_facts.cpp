@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
+#include "generator/base/format.h"
 #include "runtime/config.h"
 #include "tests/hardware/facts/emulated_machine.h"
 #include "tests/hardware/facts/fact.h"

@@ -5,8 +5,7 @@
 
 #include <array>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tests/hardware/facts/gpu_machine.h"
 
 namespace mlaindex::hardware {

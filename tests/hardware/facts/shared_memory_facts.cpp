@@ -1,6 +1,5 @@
 // Where a kernel's shared memory starts, and the bits of an mbarrier.
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tests/hardware/facts/fact.h"
 
 namespace mlaindex::hardware {

@@ -1,6 +1,5 @@
 // Swizzled boxes in shared memory: what the XOR looks at, and where rows go that are shorter than the span.
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tests/hardware/facts/copy_check.h"
 #include "tests/hardware/facts/fact.h"
 #include "tests/hardware/facts/tile_copy.h"

@@ -1,8 +1,7 @@
 // elect.sync, the addresses of shared memory in a cluster, the size of clusters.
 #include <bit>
 
-#include <fmt/format.h>
-
+#include "generator/base/format.h"
 #include "tests/hardware/facts/fact.h"
 
 namespace mlaindex::hardware {
