@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint32_t kLanes = 8;
 using Floats = float __attribute__((vector_size(32)));
 using Integers = std::int32_t __attribute__((vector_size(32)));
+using Unsigned = std::uint32_t __attribute__((vector_size(32)));
 using Doubles = double __attribute__((vector_size(64)));
 using Shorts = std::int16_t __attribute__((vector_size(16)));
 
@@ -131,14 +132,14 @@ void row_truncated(const Row& row, float* d, bool accumulate, int fraction_bits,
     std::memcpy(&scales, scale, sizeof scales);
     Integers sums[2]{};
     for (std::uint32_t half = 0; half < 2; ++half) {
-      Integers sum{};
+      Unsigned sum{};  // wraps where a column has NaN or infinity, which is summed elsewhere
       const std::uint32_t end = half == 0 ? row.depth / 2 : row.depth;
       for (std::uint32_t k = half == 0 ? 0 : row.depth / 2; k < end; ++k) {
         Floats b;
         std::memcpy(&b, row.b + std::size_t{k} * row.stride + n, sizeof b);
-        sum += __builtin_convertvector(b * row.a[k] * scales, Integers);
+        sum += Unsigned(__builtin_convertvector(b * row.a[k] * scales, Integers));
       }
-      sums[half] = sum;
+      sums[half] = Integers(sum);
     }
     for (std::uint32_t i = 0; i < kLanes; ++i) {
       double total;

@@ -1,9 +1,9 @@
 #include "generator/route.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "generator/base/format.h"
-#include "generator/route_table.h"
 
 namespace mlaindex {
 
@@ -21,10 +21,32 @@ bool has(const std::vector<std::string_view>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-const PlanTime* fastest_of(const RouteRow& row, const std::vector<std::string_view>& allowed) {
-  const PlanTime* fastest = nullptr;
-  for (const PlanTime& time : row.times) {
-    if (has(allowed, time.plan) && (fastest == nullptr || time.microseconds < fastest->microseconds)) fastest = &time;
+// Null: the row has no time of the plan.
+const PlanTime* time_of(const RouteRow& row, std::string_view plan) noexcept {
+  const auto time = std::find_if(row.times.begin(), row.times.end(), [&](const PlanTime& one) { return one.plan == plan; });
+  return time == row.times.end() ? nullptr : &*time;
+}
+
+bool has_times_of(const RouteRow& row, const RouteRow& other, const std::vector<std::string_view>& allowed) noexcept {
+  return std::all_of(other.times.begin(), other.times.end(), [&](const PlanTime& time) {
+    return !has(allowed, time.plan) || time_of(row, time.plan) != nullptr;
+  });
+}
+
+// Of the plans that the rows have, the one with the least geometric mean of its times. Empty: there is none.
+std::string_view fastest_in(const std::vector<NearRow>& rows, const std::vector<std::string_view>& allowed) {
+  std::string_view fastest;
+  double least = 0;
+  for (std::string_view plan : allowed) {
+    double sum = 0;
+    const bool known = !rows.empty() && std::all_of(rows.begin(), rows.end(), [&](const NearRow& near) {
+      const PlanTime* time = time_of(*near.row, plan);
+      if (time != nullptr) sum += near.weight * std::log(time->microseconds);
+      return time != nullptr;
+    });
+    if (!known || (!fastest.empty() && sum >= least)) continue;
+    fastest = plan;
+    least = sum;
   }
   return fastest;
 }
@@ -32,7 +54,7 @@ const PlanTime* fastest_of(const RouteRow& row, const std::vector<std::string_vi
 struct Choice {
   std::string_view plan;
   RouteBasis basis;
-  const RouteRow* row = nullptr;
+  std::vector<NearRow> rows;
 };
 
 Choice choose(const Spec& spec, const ProblemSize& size, const RouteTable& table,
@@ -42,23 +64,28 @@ Choice choose(const Spec& spec, const ProblemSize& size, const RouteTable& table
   if (size.num_tokens <= 0 || size.num_keys <= 0 || (spec.layout == Layout::paged && size.num_requests <= 0))
     return {default_plan, RouteBasis::unknown_size};
   const RoutePoint point = route_point(spec.layout, size);
-  const RouteRow* row = nearest_row(table, spec, point);
-  const PlanTime* fastest = row == nullptr ? nullptr : fastest_of(*row, allowed);
-  if (fastest != nullptr) return {fastest->plan, RouteBasis::table, row};
+  std::vector<NearRow> rows = near_rows(table, spec, point);
+  if (rows.size() == 2 && !has_times_of(*rows[1].row, *rows[0].row, allowed)) rows.pop_back();
+  const std::string_view fastest = fastest_in(rows, allowed);
+  if (!fastest.empty()) return {fastest, RouteBasis::table, std::move(rows)};
   const bool narrow = spec.layout == Layout::paged && has(allowed, narrow_plan) && fits_narrow_plan(spec, point);
   return {narrow ? narrow_plan : default_plan, RouteBasis::rule};
 }
 
-std::string explain_row(const Route& route, const RouteTable& table) {
-  const RouteRow& row = *route.row;
-  std::string own, others;
-  for (const PlanTime& time : row.times) {
-    if (time.plan == route.plan.name) own = fmt::format("{:.4g} us", time.microseconds);
-    else if (has(route.candidates, time.plan))
-      others += fmt::format("{}{:.4g} us of {}", others.empty() ? " against " : " and ", time.microseconds, time.plan);
+std::string explain_rows(const Route& route, const RouteTable& table) {
+  std::string text;
+  for (const NearRow& near : route.rows) {
+    std::string own, others;
+    for (const PlanTime& time : near.row->times) {
+      if (time.plan == route.plan.name) own = fmt::format("{:.4g} us", time.microseconds);
+      else if (has(route.candidates, time.plan))
+        others += fmt::format("{}{:.4g} us of {}", others.empty() ? " against " : " and ", time.microseconds, time.plan);
+    }
+    text += fmt::format("{}{}{} at {}", text.empty() ? "" : ", ", own, others, describe(near.row->layout, near.row->point));
   }
-  return fmt::format("{} {}{} at {}, {} heads, depth {} ({})", table.measured ? "measured" : "predicted", own, others,
-                     describe(row.layout, row.point), row.padded_heads, row.depth, table.gpu);
+  const RouteRow& nearest = *route.rows.front().row;
+  return fmt::format("{} {}, {} heads, depth {} ({})", table.measured ? "measured" : "predicted", text,
+                     nearest.padded_heads, nearest.depth, table.gpu);
 }
 
 }  // namespace
@@ -79,7 +106,7 @@ Result<Route> choose_route(const Spec& spec, const ProblemSize& size, const Rout
   Result<Plan> plan = make_plan(spec, allowed.empty() ? routable_plans(spec.arch, spec.layout).front() : choice.plan);
   if (!plan) return plan.error();
   if (Status legal = check_plan(*plan, spec.arch); !legal) return legal.error();
-  return Route{*std::move(plan), std::move(allowed), choice.basis, choice.row};
+  return Route{*std::move(plan), std::move(allowed), choice.basis, std::move(choice.rows)};
 }
 
 Result<Plan> route(const Spec& spec, const ProblemSize& size) {
@@ -94,7 +121,7 @@ std::string explain_route(const Route& route, const RouteTable& table) {
     case RouteBasis::only_plan: why = "there is no other"; break;
     case RouteBasis::unknown_size: why = "the default one, as no size is known"; break;
     case RouteBasis::rule: why = "by the rule for columns, as no time is known"; break;
-    case RouteBasis::table: why = explain_row(route, table); break;
+    case RouteBasis::table: why = explain_rows(route, table); break;
   }
   return fmt::format("{}: {}", route.plan.name, why);
 }

@@ -7,6 +7,7 @@
 
 #include "generator/base/result.h"
 #include "generator/plan.h"
+#include "generator/route_table.h"
 #include "generator/spec.h"
 
 namespace mlaindex {
@@ -17,10 +18,6 @@ struct ProblemSize {
   int num_requests = 0;  // of paged keys and ragged batches
 };
 
-struct RoutePoint;
-struct RouteRow;
-struct RouteTable;
-
 // Where a problem of that size lies in a route table.
 RoutePoint route_point(Layout layout, const ProblemSize& size) noexcept;
 
@@ -28,7 +25,7 @@ RoutePoint route_point(Layout layout, const ProblemSize& size) noexcept;
 enum class RouteBasis {
   only_plan,     // the spec has no other
   unknown_size,  // the default one is taken
-  table,         // the fastest in a row of the table
+  table,         // the fastest in the nearest rows of the table
   rule,          // the table has no row for the layout: the default one, or for few columns the narrow one
 };
 
@@ -36,11 +33,11 @@ struct Route {
   Plan plan;
   std::vector<std::string_view> candidates;  // what there was to choose from
   RouteBasis basis = RouteBasis::only_plan;
-  const RouteRow* row = nullptr;  // of the table, where that is the basis
+  std::vector<NearRow> rows;  // of the table, where that is the basis
 };
 
 // The plan that is expected to be the fastest for the spec and a problem of that size: of those that a route may choose
-// for the spec, the one with the least time in the nearest row of the table, which must be that of the spec's arch.
+// for the spec, the one with the least times in the nearest rows of the table, which must be that of the spec's arch.
 // Checked. The same input gives the same choice on every machine. Errors: those of validate(spec) and make_plan.
 Result<Route> choose_route(const Spec& spec, const ProblemSize& size, const RouteTable& table);
 

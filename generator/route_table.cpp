@@ -145,6 +145,25 @@ int token_steps(int tokens, int padded_heads) noexcept {
   return static_cast<int>((static_cast<long long>(tokens) * padded_heads + 63) / 64);
 }
 
+// In factors of two. Where tokens fill more columns, times go up in steps, and of paged keys what plans differ by is how
+// they fill them. Of resident keys a last tile that is full takes longer than one that is not.
+double distance(const RouteRow& row, int padded_heads, const RoutePoint& point) noexcept {
+  constexpr double steps_of_paged = 10;
+  constexpr int resident_keys = 256;
+  const double steps =
+      std::log2(ratio(token_steps(row.point.tokens, padded_heads), token_steps(point.tokens, padded_heads)));
+  const double keys = std::log2(ratio(row.point.keys, point.keys));
+  if (row.layout == Layout::paged)
+    return steps_of_paged * steps + keys + std::log2(ratio(row.point.requests, point.requests));
+  const bool both_full = (row.point.keys % resident_keys == 0) == (point.keys % resident_keys == 0);
+  return steps + keys + (both_full ? 0 : 1);
+}
+
+double weight_at(double distance) noexcept {
+  constexpr double nearest = 0.05;  // times that near are not told apart
+  return 1 / ((distance + nearest) * (distance + nearest));
+}
+
 std::string counted(int count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
 
 RouteTable parse_shipped(Arch arch) {
@@ -175,25 +194,29 @@ std::string to_string(const RouteTable& table) {
   return text;
 }
 
-const RouteRow* nearest_row(const RouteTable& table, const Spec& spec, const RoutePoint& point) noexcept {
-  using Distance = std::tuple<double, double, double, double>;
-  const RouteRow* nearest = nullptr;
-  Distance least;
+std::vector<NearRow> near_rows(const RouteTable& table, const Spec& spec, const RoutePoint& point) {
+  struct Candidate {
+    const RouteRow* row = nullptr;
+    double heads = 0, depth = 0, distance = 0;
+
+    bool operator<(const Candidate& other) const noexcept {
+      return std::tie(heads, depth, distance) < std::tie(other.heads, other.depth, other.distance);
+    }
+  };
   const int heads = padded_heads(spec.num_heads);
+  Candidate first, second;
   for (const RouteRow& row : table.rows) {
     if (row.layout != spec.layout) continue;
-    const double by_heads = ratio(row.padded_heads, heads);
-    if (nearest != nullptr && by_heads > std::get<0>(least)) continue;  // most of a large table
-    const double steps = ratio(token_steps(row.point.tokens, heads), token_steps(point.tokens, heads));
-    const double batch = ratio(row.point.requests, point.requests) * ratio(row.point.keys, point.keys);
-    const bool steps_first = spec.layout == Layout::paged;
-    const Distance away(by_heads, ratio(row.depth, spec.depth), steps_first ? steps : 1,
-                        steps_first ? batch : steps * batch);
-    if (nearest != nullptr && !(away < least)) continue;
-    nearest = &row;
-    least = away;
+    Candidate candidate{&row, ratio(row.padded_heads, heads), ratio(row.depth, spec.depth)};
+    if (second.row != nullptr && candidate.heads > second.heads) continue;  // most of a large table
+    candidate.distance = distance(row, heads, point);
+    if (first.row == nullptr || candidate < first) std::swap(first, candidate);
+    if (candidate.row != nullptr && (second.row == nullptr || candidate < second)) second = candidate;
   }
-  return nearest;
+  if (first.row == nullptr) return {};
+  const bool alike = second.row != nullptr && first.heads == second.heads && first.depth == second.depth;
+  if (first.distance == 0 || !alike) return {{first.row, 1}};
+  return {{first.row, weight_at(first.distance)}, {second.row, weight_at(second.distance)}};
 }
 
 std::string describe(Layout layout, const RoutePoint& point) {

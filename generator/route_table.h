@@ -53,10 +53,16 @@ Result<RouteTable> parse_route_table(std::string_view text, std::string_view nam
 // Read back, it is the same table.
 std::string to_string(const RouteTable& table);
 
-// The row that is nearest to the point, of the layout of the spec: by heads, then by depth, then, of paged keys, by the
-// steps of 64 columns that the tokens of a request fill, then by the product of what is left, the first of equally near
-// ones. Numbers are as far apart as their ratio. Null: no row of the layout.
-const RouteRow* nearest_row(const RouteTable& table, const Spec& spec, const RoutePoint& point) noexcept;
+struct NearRow {
+  const RouteRow* row = nullptr;
+  double weight = 0;  // how much it counts; the nearer, the more
+};
+
+// The rows by which a problem is judged, the nearest first: two of the layout of the spec, of the heads and then of the
+// depth that come nearest, and among them the nearest by what generator/routes/README.md defines. One where a row lies
+// at the point itself or the table has no other, none where it has no row of the layout. Of equally near ones those that
+// come first in the table.
+std::vector<NearRow> near_rows(const RouteTable& table, const Spec& spec, const RoutePoint& point);
 
 // "1 request x 1 token x 8192 keys", of contiguous keys "1 token x 8192 keys".
 std::string describe(Layout layout, const RoutePoint& point);

@@ -75,7 +75,7 @@ TEST_CASE("a wrong route table is refused with the line, what it says and what i
              Contains("no plan 'seed'") && Contains("allowed: q_resident"));  // the yardstick is never chosen
 }
 
-TEST_CASE("the nearest row: by heads, then depth, then steps of tokens, then requests and keys") {
+TEST_CASE("the nearest row: by heads, then depth, then steps of tokens, requests and keys") {
   const RouteTable table = table_of(
       "contiguous 64 128 1 1 8192 q_resident=1\n"
       "paged 64 128  1 1 1024 paged=1\n"
@@ -84,7 +84,7 @@ TEST_CASE("the nearest row: by heads, then depth, then steps of tokens, then req
       "paged 64 128 64 8 65536 paged=4\n"
       "paged 64 32   1 1 1024 paged=5\n"
       "paged 8 128   1 1 1024 paged=6\n");
-  const auto nearest = [&](const Spec& spec, RoutePoint point) { return nearest_row(table, spec, point)->times[0].microseconds; };
+  const auto nearest = [&](const Spec& spec, RoutePoint point) { return near_rows(table, spec, point).at(0).row->times[0].microseconds; };
   CHECK(nearest(paged_spec(), {1, 1, 1}) == 1);
   CHECK(nearest(paged_spec(), {1, 1, 8191}) == 1);
   CHECK(nearest(paged_spec(), {1, 1, 8192}) == 1);  // halfway: the first
@@ -100,8 +100,53 @@ TEST_CASE("the nearest row: by heads, then depth, then steps of tokens, then req
   CHECK(nearest(paged_spec(12), {64, 8, 65536}) == 6);  // padded to 16
   CHECK(nearest(paged_spec(33), {1, 1, 1024}) == 1);
   Spec contiguous;
-  CHECK(nearest_row(table, contiguous, {1, 1, 1})->layout == Layout::contiguous);
-  CHECK(nearest_row(table_of(""), contiguous, {1, 1, 1}) == nullptr);
+  CHECK(near_rows(table, contiguous, {1, 1, 1}).at(0).row->layout == Layout::contiguous);
+  CHECK(near_rows(table, contiguous, {1, 1, 1}).size() == 1);  // there is no other
+  CHECK(near_rows(table_of(""), contiguous, {1, 1, 1}).empty());
+  CHECK(near_rows(table, paged_spec(64, 32), {64, 8, 65536}).size() == 1);  // no other of depth 32
+}
+
+TEST_CASE("two rows count, the nearer one more, and one at the point itself alone") {
+  const RouteTable table = table_of(
+      "paged 64 128 1 1 1024 paged=1\n"
+      "paged 64 128 1 1 4096 paged=2\n"
+      "paged 64 128 1 1 65536 paged=3\n");
+  const std::vector<NearRow> between = near_rows(table, paged_spec(), {1, 1, 2048});
+  REQUIRE(between.size() == 2);
+  CHECK(between[0].row == &table.rows[0]);
+  CHECK(between[1].row == &table.rows[1]);
+  CHECK(between[0].weight == between[1].weight);
+  const std::vector<NearRow> above = near_rows(table, paged_spec(), {1, 1, 8192});
+  REQUIRE(above.size() == 2);
+  CHECK(above[0].row == &table.rows[1]);
+  CHECK(above[1].row == &table.rows[0]);  // as near as the third, and before it: log2 of 8
+  CHECK(above[0].weight == Approx(1 / (1.05 * 1.05)));
+  CHECK(above[1].weight == Approx(1 / (3.05 * 3.05)));
+  const std::vector<NearRow> at = near_rows(table, paged_spec(), {1, 1, 4096});
+  REQUIRE(at.size() == 1);
+  CHECK(at[0].row == &table.rows[1]);
+}
+
+TEST_CASE("contiguous keys: whether the last tile of resident keys is full counts as a factor of two") {
+  const RouteTable table = table_of(
+      "contiguous 64 128 1 64 512 q_resident=1\n"
+      "contiguous 64 128 1 64 600 q_resident=2\n");
+  CHECK(near_rows(table, Spec{}, {1, 64, 520}).at(0).row == &table.rows[1]);
+  CHECK(near_rows(table, Spec{}, {1, 64, 768}).at(0).row == &table.rows[0]);
+}
+
+TEST_CASE("the plan with the least geometric mean of both rows is chosen; a row that lacks one does not count") {
+  const std::string near = "contiguous 64 128 1 64 1024 q_resident=10 k_resident=9\n";
+  const auto choice = [&](const std::string& other, int num_keys) {
+    const RouteTable table = table_of(near + "contiguous 64 128 1 64 4096 " + other + "\n");
+    Spec spec;
+    spec.mask = Mask::full;
+    return choose_route(spec, {64, num_keys, 0}, table).value().plan.name;
+  };
+  CHECK(choice("q_resident=10 k_resident=10", 2048) == "k_resident");
+  CHECK(choice("q_resident=10 k_resident=12", 2048) == "q_resident");  // both count the same: 0.9 x 1.2 is above 1
+  CHECK(choice("q_resident=10 k_resident=12", 1280) == "k_resident");  // the first row is nearer
+  CHECK(choice("q_resident=10", 1280) == "k_resident");  // by the first row alone
 }
 
 TEST_CASE("a route is the fastest plan of the nearest row that takes the spec, and says why") {
@@ -111,10 +156,16 @@ TEST_CASE("a route is the fastest plan of the nearest row that takes the spec, a
       "contiguous 64 128 1 1 8192 q_resident=4\n");
   const Route narrow = choose_route(paged_spec(), {1, 8192, 1}, table).value();
   CHECK(narrow.plan.name == "paged_narrow");
-  CHECK(narrow.row == &table.rows[0]);
+  REQUIRE(narrow.rows.size() == 1);
+  CHECK(narrow.rows[0].row == &table.rows[0]);
   CHECK(explain_route(narrow, table) ==
         "paged_narrow: measured 3.42 us against 3.9 us of paged and 3.8 us of paged_deep at 1 request x 1 token x 8192 keys, "
         "64 heads, depth 128 (NVIDIA H200)");
+  const Route deep = choose_route(paged_spec(128), {1, 16384, 1}, table).value();
+  CHECK(explain_route(deep, table) ==
+        "paged_deep: measured 3.8 us against 3.9 us of paged at 1 request x 1 token x 8192 keys, 25.4 us against 26 us of "
+        "paged at 64 requests x 2 tokens x 8192 keys, 64 heads, depth 128 (NVIDIA H200)");
+  CHECK(choose_route(paged_spec(), {1, 16384, 1}, table)->rows.size() == 1);  // the other row has no paged_narrow
   CHECK(choose_route(paged_spec(), {128, 8192, 64}, table)->plan.name == "paged_deep");
   CHECK(choose_route(paged_spec(128), {1, 8192, 1}, table)->plan.name == "paged_deep");  // narrow takes 64 heads
   const Route unknown = choose_route(paged_spec(), {}, table).value();

@@ -44,8 +44,8 @@ std::vector<BenchShape> grid_shapes(BenchFamily family) {
 }
 
 std::vector<BenchShape> held_out_shapes(BenchFamily family) {
-  if (family == BenchFamily::decode) return decode({3, 12, 50, 150}, {1, 2, 4, 5, 6}, {1800, 14'000, 50'000});
-  return prefill({2, 20, 130, 500, 2000, 6000}, {100, 300, 600, 1300, 3500, 14'000, 60'000});
+  if (family == BenchFamily::decode) return decode({2, 7, 30, 100}, {1, 2, 3, 4, 7}, {2500, 20'000, 90'000});
+  return prefill({3, 40, 180, 800, 3000}, {80, 350, 700, 1800, 5000, 20'000, 80'000});
 }
 
 }  // namespace mlaindex::tools
