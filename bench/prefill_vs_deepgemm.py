@@ -12,7 +12,8 @@ ratios. DeepGEMM has kernels for 32 and 64 heads: below, q and
 weights are padded to 32 for it, before the clock starts. --fill times our kernel with -inf in the
 hidden slots as well. --fold bf16 takes our kernels whose head sum rounds to bf16. --plans times several plans; the
 ratio is that of the fastest, without it that of the plan that the shipped table routes to. --cublas times cuBLAS' FP8
-matrix product of 8192 x 8192 x 8192 (torch._scaled_mm, bf16 result) in the same rounds, as the tensor core's roof.
+matrix product of 8192 x 8192 x 8192 (torch._scaled_mm, bf16 result) after the rounds of each shape, as the tensor core's
+roof: in the same rounds it would leave our kernel, which comes next, the clocks of a GPU at its power limit.
 
 Needs torch with CUDA and the deep_gemm package (its wheel, sgl-deep-gemm); without deep_gemm only our
 times are printed. Our kernel is what `mlaindex compile --emit cubin` gives, launched as
@@ -94,11 +95,20 @@ def visible_ranges(query_offsets, key_offsets):
     return torch.cat(start), torch.cat(end)
 
 
-def cublas_product(size=8192):
-    """A call of cuBLAS' FP8 matrix product, both factors of random e4m3 data, and its operations."""
+def graph_timer(call):
+    """A function that gives the microseconds of one of LAUNCHES calls in a graph, which has run once."""
+    replay = as_graph(call, LAUNCHES)
+    replay()
+    return lambda: microseconds(replay, 1) / LAUNCHES
+
+
+def cublas_rate(rounds, samples, size=8192):
+    """TFLOP/s of cuBLAS' FP8 matrix product of random e4m3 data."""
     a, b = (torch.randn(size, size, device="cuda").to(torch.float8_e4m3fn) for _ in range(2))
     one = torch.ones((), device="cuda")
-    return lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16), 2 * size**3
+    timer = graph_timer(lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16))
+    times = alternating_medians({"cublas": timer}, rounds, samples)["cublas"]
+    return 2 * size**3 / statistics.median(times) / 1e6
 
 
 def compare(arguments, deep_gemm, tokens, keys, heads, requests=1):
@@ -128,14 +138,7 @@ def compare(arguments, deep_gemm, tokens, keys, heads, requests=1):
             if not difference < (1e-4 if arguments.fold == "f32" else 1e-2):
                 raise SystemExit(f"{plan} and deepgemm disagree: relative difference {difference}")
         del theirs, visible, column
-    if arguments.cublas:
-        calls["cublas"], product_operations = cublas_product()
-    timers = {}
-    for name, call in calls.items():
-        replay = as_graph(call, LAUNCHES)
-        replay()
-        timers[name] = lambda replay=replay: microseconds(replay, 1) / LAUNCHES
-    times = alternating_medians(timers, arguments.rounds, arguments.samples)
+    times = alternating_medians({name: graph_timer(call) for name, call in calls.items()}, arguments.rounds, arguments.samples)
     medians = {name: statistics.median(values) for name, values in times.items()}
     operations = 2 * DEPTH * heads * int((end - start).long().sum())
     text = f"S={tokens:<5} K={keys:<6} H={heads:<3} B={requests:<2}"
@@ -144,7 +147,7 @@ def compare(arguments, deep_gemm, tokens, keys, heads, requests=1):
     if arguments.fill:
         text += f" filled {medians['filled'] / medians[our_plans[0]]:.3f}x "
     if arguments.cublas:
-        roof = product_operations / medians["cublas"] / 1e6
+        roof = cublas_rate(arguments.rounds, arguments.samples)
         best = min(medians[plan] for plan in our_plans)
         text += f" cublas {roof:.0f} TFLOP/s, ours {operations / best / 1e6 / roof:.3f} of it "
     ratio = None
