@@ -54,7 +54,7 @@ std::string_view fastest_in(const std::vector<NearRow>& rows, const std::vector<
 struct Choice {
   std::string_view plan;
   RouteBasis basis;
-  std::vector<NearRow> rows;
+  std::vector<NearRow> rows = {};
 };
 
 Choice choose(const Spec& spec, const ProblemSize& size, const RouteTable& table,

@@ -81,7 +81,7 @@ TEST_CASE("what was measured becomes a row that the route then goes by", "[tune]
   const RouteRow row = row_of(times);
   CHECK(row == RouteRow{Layout::paged, 64, 128, {2, 1, 1331}, {{"paged", 3.457}, {"paged_narrow", 12350}}});
   const RouteTable table = table_of({times});
-  CHECK(choose_route(times.spec, times.size, table)->row == &table.rows[0]);
+  CHECK(choose_route(times.spec, times.size, table)->rows.at(0).row == &table.rows[0]);
   CHECK(choose_route(times.spec, times.size, table)->plan.name == "paged");  // the rule would take paged_narrow
 }
 
