@@ -3,26 +3,34 @@
 #pragma once
 #include "common/score_element.cuh"
 
+// Of the columns of a group, two to an element; they stay in registers while keys go by.
+#if FOLD_BF16
+using Weights = u32[64];
+#else
+using Weights = u64[64];
+#endif
+
 #if !FOLD_BF16
-// sum += 2 * relu(dot) * half_weight for FOLDED_COLUMNS columns, two at a time: x + |x| is branch-free,
-// exact and keeps NaN, and |x| costs nothing in machine code. Many columns to a statement, because the
-// compiler's time grows with their number; volatile, so that they stay behind the wait for the columns.
+// sum += relu(dot) * weight for FOLDED_COLUMNS columns, two at a time. relu is x + |x|, which is branch-free, exact and
+// keeps NaN, and where |x| costs nothing in machine code; half of the weight undoes its doubling. Both instructions of a
+// pair take the FMA pipe, of which all pairs would take a little more time than the tensor core needs for their columns.
+// So the first pair of 32 columns takes relu from the ALU pipe, as a maximum, and its whole weight: an issue slot more,
+// two clocks of the FMA pipe less, the same bits. Many columns to a statement, because the compiler's time grows with
+// their number; volatile, so that they stay behind the wait for the columns.
 #if TOKENS_PER_GROUP <= 4
 constexpr int FOLDED_COLUMNS = 32;
 #else
 constexpr int FOLDED_COLUMNS = 2;
 #endif
-__device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u64* half_weight) {
+__device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u64* weight) {
   asm volatile(
       "{\n"
       "  .reg .f32 low, high;\n"
       "  .reg .b64 dots, magnitudes;\n"
 #if TOKENS_PER_GROUP <= 4
-      "  abs.f32 low, %2;\n"
-      "  abs.f32 high, %3;\n"
-      "  mov.b64 dots, {%2, %3};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
+      "  max.NaN.f32 low, %2, 0f00000000;\n"
+      "  max.NaN.f32 high, %3, 0f00000000;\n"
+      "  mov.b64 dots, {low, high};\n"
       "  fma.rn.f32x2 %0, dots, %34, %0;\n"
       "  abs.f32 low, %4;\n"
       "  abs.f32 high, %5;\n"
@@ -120,10 +128,10 @@ __device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u
         "f"(dot[8]), "f"(dot[9]), "f"(dot[10]), "f"(dot[11]), "f"(dot[12]), "f"(dot[13]), "f"(dot[14]), "f"(dot[15]),
         "f"(dot[16]), "f"(dot[17]), "f"(dot[18]), "f"(dot[19]), "f"(dot[20]), "f"(dot[21]), "f"(dot[22]),
         "f"(dot[23]), "f"(dot[24]), "f"(dot[25]), "f"(dot[26]), "f"(dot[27]), "f"(dot[28]), "f"(dot[29]),
-        "f"(dot[30]), "f"(dot[31]), "l"(half_weight[0]), "l"(half_weight[1]), "l"(half_weight[2]),
-        "l"(half_weight[3]), "l"(half_weight[4]), "l"(half_weight[5]), "l"(half_weight[6]), "l"(half_weight[7]),
-        "l"(half_weight[8]), "l"(half_weight[9]), "l"(half_weight[10]), "l"(half_weight[11]), "l"(half_weight[12]),
-        "l"(half_weight[13]), "l"(half_weight[14]), "l"(half_weight[15]));
+        "f"(dot[30]), "f"(dot[31]), "l"(weight[0]), "l"(weight[1]), "l"(weight[2]),
+        "l"(weight[3]), "l"(weight[4]), "l"(weight[5]), "l"(weight[6]), "l"(weight[7]),
+        "l"(weight[8]), "l"(weight[9]), "l"(weight[10]), "l"(weight[11]), "l"(weight[12]),
+        "l"(weight[13]), "l"(weight[14]), "l"(weight[15]));
 #else
       "  abs.f32 low, %1;\n"
       "  abs.f32 high, %2;\n"
@@ -133,27 +141,25 @@ __device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u
       "  fma.rn.f32x2 %0, dots, %3, %0;\n"
       "}\n"
       : "+l"(sum[0])
-      : "f"(dot[0]), "f"(dot[1]), "l"(half_weight[0]));
+      : "f"(dot[0]), "f"(dot[1]), "l"(weight[0]));
 #endif
 }
 
-// half_weight[i] packs the staged weights of columns 2i and 2i+1.
-__device__ __forceinline__ void load_half_weights(u64 (&half_weight)[64], const float* staged) {
+// weight[i] packs what fold_columns wants of columns 2i and 2i+1: half of their weights, as staged, or twice that. (Not the
+// weights themselves: half of a subnormal is rounded, and a score must not depend on the column that its token got.)
+__device__ __forceinline__ void load_weights(Weights& weight, const float* staged) {
   const ulonglong2* quads = reinterpret_cast<const ulonglong2*>(staged);
 #pragma unroll
   for (int i = 0; i < 32; ++i) {
     const ulonglong2 pairs = quads[i];
-    half_weight[2 * i] = pairs.x;
-    half_weight[2 * i + 1] = pairs.y;
+    weight[2 * i] = pairs.x;
+    weight[2 * i + 1] = pairs.y;
+#if TOKENS_PER_GROUP <= 4
+    if (4 * i % FOLDED_COLUMNS == 0) asm("add.rn.f32x2 %0, %0, %0;" : "+l"(weight[2 * i]));
+#endif
   }
 }
 #endif
-
-// Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one.
-template <class Element>
-__device__ __forceinline__ void advance(Element*& pointer, int count) {
-  asm volatile("add.s64 %0, %0, %1;" : "+l"(pointer) : "l"(count * sizeof(Element)));
-}
 
 // Stores where the condition is not 0.
 __device__ __forceinline__ void store_if(u32 condition, ScoreElement* slot, float score) {

@@ -62,7 +62,7 @@ __device__ __forceinline__ void fold_columns(u32* run, const float* dot, const u
 }
 
 // weight[i] packs the weights of columns 2i and 2i+1, of which a half is staged.
-__device__ __forceinline__ void load_weights(u32 (&weight)[64], const float* staged) {
+__device__ __forceinline__ void load_weights(Weights& weight, const float* staged) {
   const float4* quads = reinterpret_cast<const float4*>(staged);
 #pragma unroll
   for (int i = 0; i < 32; ++i) {

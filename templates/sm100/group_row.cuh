@@ -4,24 +4,8 @@
 #include "sm100/load_rows.cuh"
 #include "sm100/row_fold.cuh"
 
-// The weights of a group, two columns in a register or a pair of them; they stay while keys go by.
-#if FOLD_BF16
-using RowWeights = u32[64];
-#else
-using RowWeights = u64[64];
-#endif
-
-// half_weights: staged, of the group.
-__device__ __forceinline__ void load_row_weights(RowWeights& weight, const float* half_weights) {
-#if FOLD_BF16
-  load_weights(weight, half_weights);
-#else
-  load_half_weights(weight, half_weights);
-#endif
-}
-
 // sum, zero at first, in the order of store_row. The warp arrives at `released` when it has read the row.
-__device__ __forceinline__ void fold_row(u64 (&sum)[ROW_SUMS], u32 row, int lane, u32 released, const RowWeights& weight) {
+__device__ __forceinline__ void fold_row(u64 (&sum)[ROW_SUMS], u32 row, int lane, u32 released, const Weights& weight) {
 #if FOLD_BF16
   u32 run[ROW_SUMS] = {};
 #endif

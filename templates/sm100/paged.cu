@@ -278,13 +278,8 @@ KERNEL_NAME(
       for (int i = 1; i < KEPT_SLOTS; ++i) slot[i] = slot[i - 1] + args.row_stride;
 
       mbarrier_wait(weights_full + 8 * block.stage, block.parity);
-#if FOLD_BF16
-      u32 weight[64];
+      Weights weight;
       load_weights(weight, current.half_weights + 128 * group);
-#else
-      u64 half_weight[64];
-      load_half_weights(half_weight, current.half_weights + 128 * group);
-#endif
       bool more;
 #pragma unroll 1
       do {
@@ -306,17 +301,12 @@ KERNEL_NAME(
           } else {
             u32 visible = all_bits(num_tokens);
             if (number >= end_open) visible = visible_bits(current.work, first_token, num_tokens, key, args);
-#if FOLD_BF16
             fold_row(row_accumulators + buffer * MMA_N, last, lane, barriers + (accumulator_empty - key_full) + 8 * buffer,
                      weight, visible, k_scale, slot, args.row_stride);
-#else
-            fold_row(row_accumulators + buffer * MMA_N, last, lane, barriers + (accumulator_empty - key_full) + 8 * buffer,
-                     half_weight, visible, k_scale, slot, args.row_stride);
-#endif
           }
           key += TILE_KEYS;
 #pragma unroll
-          for (int i = 0; i < KEPT_SLOTS; ++i) advance(slot[i], TILE_KEYS);
+          for (int i = 0; i < KEPT_SLOTS; ++i) slot[i] += TILE_KEYS;
           more = ++number != end;
           if (!more) break;
         }

@@ -221,8 +221,8 @@ KERNEL_NAME(
       const int end_open = __reduce_min_sync(0xffffffff, mine.end) / TILE_KEYS;
       const u32 num_open = max(0, end_open - first_open);
       const long long first_key = static_cast<long long>(work.first_tile) * TILE_KEYS + row;
-      const float* scale = args.k_scale + first_key;
-      ScoreElement* slot[KEPT_SLOTS];  // a tile behind until the loop moves them
+      const float* scale = args.k_scale + first_key - TILE_KEYS;  // a tile behind until the loop moves it, like the slots
+      ScoreElement* slot[KEPT_SLOTS];
       slot[0] = args.scores + (work.first_token + group * TOKENS_PER_GROUP) * args.row_stride + first_key - TILE_KEYS;
 #pragma unroll
       for (int i = 1; i < KEPT_SLOTS; ++i) slot[i] = slot[i - 1] + args.row_stride;
@@ -232,10 +232,11 @@ KERNEL_NAME(
       num_done += work.num_tiles;
 
       mbarrier_wait(weights_full + 8 * block.stage, block.parity);
-      RowWeights weight;
-      load_row_weights(weight, current.half_weights + 128 * group);
+      Weights weight;
+      load_weights(weight, current.half_weights + 128 * group);
 #pragma unroll 1
       do {
+        advance(scale, TILE_KEYS);  // before the reads: behind them ptxas keeps a copy of the old one
         VisibleBits visible = ~VisibleBits{0};
         float k_scale[HALVES];  // read here, used after the MMA
         if (tile < num_open) {
@@ -247,7 +248,6 @@ KERNEL_NAME(
           k_scale[1] = key + MMA_M < args.num_keys ? load_global(scale + MMA_M) : 0.0f;
           visible = visible_bits<HALVES>(ranges, key);
         }
-        advance(scale, TILE_KEYS);
 #pragma unroll
         for (int i = 0; i < KEPT_SLOTS; ++i) advance(slot[i], TILE_KEYS);
         const u32 parity = (tile ^ flip) & 1;

@@ -33,6 +33,22 @@ __device__ __forceinline__ float load_global(const float* address) {
   return value;
 }
 
+// Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one. In halves, because
+// after a 64-bit addition ptxas may keep them apart and join them for every access.
+template <class Element>
+__device__ __forceinline__ void advance(Element*& pointer, int count) {
+  asm volatile(
+      "{\n"
+      "  .reg .b32 low, high;\n"
+      "  mov.b64 {low, high}, %0;\n"
+      "  add.cc.u32 low, low, %1;\n"
+      "  addc.u32 high, high, 0;\n"
+      "  mov.b64 %0, {low, high};\n"
+      "}\n"
+      : "+l"(pointer)
+      : "r"(static_cast<u32>(count * sizeof(Element))));
+}
+
 // Which scores of a thread are visible, of up to two keys, a bit each. The bits of a key start at a whole byte
 // that is not the lowest, if they are few: so ptxas moves all of them to predicates at once.
 #if TOKENS_PER_GROUP <= 4
@@ -65,6 +81,19 @@ __device__ __forceinline__ VisibleBits visible_bits(const VisibleRange* ranges, 
 // The slots of a key: of every token where they are few, else of the first one.
 constexpr int KEPT_SLOTS = TOKENS_PER_GROUP <= 4 ? TOKENS_PER_GROUP : 1;
 
+// Both values of a pair by one factor. ptxas reads it twice from its one register.
+__device__ __forceinline__ u64 scaled(u64 pair, float factor) {
+  u64 product;
+  asm("{\n"
+      "  .reg .b64 factors;\n"
+      "  mov.b64 factors, {%2, %2};\n"
+      "  mul.rn.f32x2 %0, %1, factors;\n"
+      "}\n"
+      : "=l"(product)
+      : "l"(pair), "f"(factor));
+  return product;
+}
+
 // Stores the scores of a key whose bits are set, the first of them first_bit, `offset` slots further.
 __device__ __forceinline__ void store_row(ScoreElement* const (&slot)[KEPT_SLOTS], int offset, long long row_stride,
                                           VisibleBits visible, int first_bit, u64 (&sum)[ROW_SUMS], float k_scale) {
@@ -79,18 +108,21 @@ __device__ __forceinline__ void store_row(ScoreElement* const (&slot)[KEPT_SLOTS
 #pragma unroll
   for (int token = 0; token < TOKENS_PER_GROUP; token += 2) {
     float even, odd;
-    asm("mov.b64 {%0, %1}, %2;" : "=f"(even), "=f"(odd) : "l"(sum[token / 2]));
 #if TOKENS_PER_GROUP == 1
+    asm("mov.b64 {%0, %1}, %2;" : "=f"(even), "=f"(odd) : "l"(sum[token / 2]));
     store_if(visible & 1u << first_bit, slot[0] + offset, (even + odd) * k_scale);
-#elif TOKENS_PER_GROUP <= 4
-    store_if(visible & 1u << (first_bit + token), slot[token] + offset, even * k_scale);
-    store_if(visible & 2u << (first_bit + token), slot[token + 1] + offset, odd * k_scale);
+#else
+    asm("mov.b64 {%0, %1}, %2;" : "=f"(even), "=f"(odd) : "l"(scaled(sum[token / 2], k_scale)));
+#if TOKENS_PER_GROUP <= 4
+    store_if(visible & 1u << (first_bit + token), slot[token] + offset, even);
+    store_if(visible & 2u << (first_bit + token), slot[token + 1] + offset, odd);
 #else
     const u32 bits = static_cast<u32>(visible >> first_bit);
-    store_if(bits & 1u << token, next, even * k_scale);
+    store_if(bits & 1u << token, next, even);
     next += row_stride;
-    store_if(bits & 2u << token, next, odd * k_scale);
+    store_if(bits & 2u << token, next, odd);
     next += row_stride;
+#endif
 #endif
   }
 }

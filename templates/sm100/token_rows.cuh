@@ -82,13 +82,8 @@ __device__ __forceinline__ float load_shared(u32 address) {
 
 // Loads the thread's row of a group, folds it and stores the scores of the tokens whose bits are set. The row comes in
 // loads up to `last`; behind that the warp arrives at `released`.
-#if FOLD_BF16
-__device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 released, const u32 (&weight)[64], u32 visible,
+__device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 released, const Weights& weight, u32 visible,
                                          float k_scale, ScoreElement* const (&slot)[KEPT_SLOTS], long long row_stride) {
-#else
-__device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 released, const u64 (&half_weight)[64], u32 visible,
-                                         float k_scale, ScoreElement* const (&slot)[KEPT_SLOTS], long long row_stride) {
-#endif
 #if TOKENS_PER_GROUP == 1
 #if FOLD_BF16
   RunSums sum;
@@ -106,11 +101,7 @@ __device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 releas
     wait_for_columns();
     tensor_memory_fence_before_barrier();
     if (lane == (load == last ? 0 : -1)) mbarrier_arrive(released);  // lane 0 of the last load: one comparison
-#if FOLD_BF16
-    const u32* const weights = weight + load * LOADED_COLUMNS / 2;
-#else
-    const u64* const weights = half_weight + load * LOADED_COLUMNS / 2;
-#endif
+    const auto* const weights = weight + load * LOADED_COLUMNS / 2;
 #if TOKENS_PER_GROUP == 1
 #pragma unroll
 #if FOLD_BF16

@@ -35,6 +35,7 @@ TEST_CASE("sm_100a kernels are made of tcgen05, TMA and mbarriers") {
   }
   const std::string ptx = ptx_of(Arch::sm_100a, "q_resident");
   CHECK(count(ptx, "fma.rn.f32x2") == 2 * 64);  // both halves of a tile, two columns an instruction
+  CHECK(count(ptx, "max.NaN.f32") == 2 * 8);  // for one pair of 16, to spare the FMA pipe
   CHECK(count(ptx, "tcgen05.ld.sync.aligned.32x32b.x64") == 2 * 2);
   const std::string resident_keys = ptx_of(Arch::sm_100a, "k_resident");
   CHECK(count(resident_keys, "fma.rn.f32x2") == 64);  // one subtile

@@ -78,6 +78,13 @@ TEST_CASE("the limiter follows the problem and the loop") {
   CHECK(predicted(paged, {64, {128, 128, 64, 0, 0}, {78, 34, 28, 24, 48}, {}}, {256 * 5, 65536, 256}).limiter() == Limiter::issue_slots);
 }
 
+TEST_CASE("the f32 fold of sm_100a stays within the tensor core's time, all pairs by x + |x| would not") {
+  LoopCosts loop = loop_of(Arch::sm_100a);
+  CHECK(predicted(blackwell, loop, {2048, 65536, 0}).limiter() == Limiter::tensor_pipe);
+  loop.fold.fma += 2 * 8;  // eight pairs take relu by maxima
+  CHECK(predicted(blackwell, loop, {2048, 65536, 0}).limiter() == Limiter::fma_pipe);
+}
+
 TEST_CASE("keys that fit L2 are not read from DRAM") {
   const auto dram = [](const ProblemSize& size) {
     const Spec paged{.arch = Arch::sm_90a, .num_heads = 64, .mask = Mask::context, .layout = Layout::paged, .page_size = 64};

@@ -82,7 +82,7 @@ TEST_CASE("loop, time and limits of a kernel") {
 
   const Environment blackwell = recorded_disassembler(run, "sm_100a_h64.sass");
   CHECK_THAT(run(model_words("sm_100a", sized), blackwell).out, Contains("model      B200") && Contains("nobody has timed it") &&
-                                                                   Contains("1.19 issue slots an element"));
+                                                                   Contains("1.21 issue slots an element"));
 }
 
 TEST_CASE("a listing without a scoring kernel, and paged keys without requests") {
@@ -96,6 +96,24 @@ TEST_CASE("a listing without a scoring kernel, and paged keys without requests")
                              recorded_disassembler(run, "sm_90a_h64.sass"));
   CHECK(paged.exit_code == 2);
   CHECK_THAT(paged.err, Contains("0 requests"));
+}
+
+TEST_CASE("the f32 fold of sm_100a leaves the tensor pipe as the limiter, with 32 heads and more") {
+  const Result<model::Disassembler> disassembler = find_disassembler(config_from_environment());
+  if (!has_nvrtc() || !disassembler) {
+    WARN("skipped: it needs NVRTC and nvdisasm");
+    return;
+  }
+  const Shell run;
+  for (const char* heads : {"128", "64", "32"}) {
+    CAPTURE(heads);
+    const Finished finished = run(model_words("sm_100a", {"--heads", heads, "--tokens", "2048", "--keys", "65536", "--json"}),
+                                  {{"MLAINDEX_JIT_NVDISASM", disassembler->program()}});
+    CHECK(finished.exit_code == 0);
+    const nlohmann::json model = parsed(finished).at("model");
+    CHECK(model["prediction"]["limiter"] == "tensor pipe");
+    CHECK(model["loop"]["slots_per_element"].get<double>() <= 1.25);
+  }
 }
 
 TEST_CASE("the model reads what the real nvdisasm prints of every default kernel") {

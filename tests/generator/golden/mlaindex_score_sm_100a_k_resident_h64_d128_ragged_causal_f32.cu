@@ -459,20 +459,24 @@ __device__ __forceinline__ ScoreElement to_score(float value) {
 // The head sum where a thread owns a key: what does not depend on the order of the columns in its row. Two values travel
 // together through the packed f32x2 instructions of sm_100.
 
-// sum += 2 * relu(dot) * half_weight for FOLDED_COLUMNS columns, two at a time: x + |x| is branch-free,
-// exact and keeps NaN, and |x| costs nothing in machine code. Many columns to a statement, because the
-// compiler's time grows with their number; volatile, so that they stay behind the wait for the columns.
+// Of the columns of a group, two to an element; they stay in registers while keys go by.
+using Weights = u64[64];
+
+// sum += relu(dot) * weight for FOLDED_COLUMNS columns, two at a time. relu is x + |x|, which is branch-free, exact and
+// keeps NaN, and where |x| costs nothing in machine code; half of the weight undoes its doubling. Both instructions of a
+// pair take the FMA pipe, of which all pairs would take a little more time than the tensor core needs for their columns.
+// So the first pair of 32 columns takes relu from the ALU pipe, as a maximum, and its whole weight: an issue slot more,
+// two clocks of the FMA pipe less, the same bits. Many columns to a statement, because the compiler's time grows with
+// their number; volatile, so that they stay behind the wait for the columns.
 constexpr int FOLDED_COLUMNS = 32;
-__device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u64* half_weight) {
+__device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u64* weight) {
   asm volatile(
       "{\n"
       "  .reg .f32 low, high;\n"
       "  .reg .b64 dots, magnitudes;\n"
-      "  abs.f32 low, %2;\n"
-      "  abs.f32 high, %3;\n"
-      "  mov.b64 dots, {%2, %3};\n"
-      "  mov.b64 magnitudes, {low, high};\n"
-      "  add.rn.f32x2 dots, dots, magnitudes;\n"
+      "  max.NaN.f32 low, %2, 0f00000000;\n"
+      "  max.NaN.f32 high, %3, 0f00000000;\n"
+      "  mov.b64 dots, {low, high};\n"
       "  fma.rn.f32x2 %0, dots, %34, %0;\n"
       "  abs.f32 low, %4;\n"
       "  abs.f32 high, %5;\n"
@@ -570,27 +574,23 @@ __device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u
         "f"(dot[8]), "f"(dot[9]), "f"(dot[10]), "f"(dot[11]), "f"(dot[12]), "f"(dot[13]), "f"(dot[14]), "f"(dot[15]),
         "f"(dot[16]), "f"(dot[17]), "f"(dot[18]), "f"(dot[19]), "f"(dot[20]), "f"(dot[21]), "f"(dot[22]),
         "f"(dot[23]), "f"(dot[24]), "f"(dot[25]), "f"(dot[26]), "f"(dot[27]), "f"(dot[28]), "f"(dot[29]),
-        "f"(dot[30]), "f"(dot[31]), "l"(half_weight[0]), "l"(half_weight[1]), "l"(half_weight[2]),
-        "l"(half_weight[3]), "l"(half_weight[4]), "l"(half_weight[5]), "l"(half_weight[6]), "l"(half_weight[7]),
-        "l"(half_weight[8]), "l"(half_weight[9]), "l"(half_weight[10]), "l"(half_weight[11]), "l"(half_weight[12]),
-        "l"(half_weight[13]), "l"(half_weight[14]), "l"(half_weight[15]));
+        "f"(dot[30]), "f"(dot[31]), "l"(weight[0]), "l"(weight[1]), "l"(weight[2]),
+        "l"(weight[3]), "l"(weight[4]), "l"(weight[5]), "l"(weight[6]), "l"(weight[7]),
+        "l"(weight[8]), "l"(weight[9]), "l"(weight[10]), "l"(weight[11]), "l"(weight[12]),
+        "l"(weight[13]), "l"(weight[14]), "l"(weight[15]));
 }
 
-// half_weight[i] packs the staged weights of columns 2i and 2i+1.
-__device__ __forceinline__ void load_half_weights(u64 (&half_weight)[64], const float* staged) {
+// weight[i] packs what fold_columns wants of columns 2i and 2i+1: half of their weights, as staged, or twice that. (Not the
+// weights themselves: half of a subnormal is rounded, and a score must not depend on the column that its token got.)
+__device__ __forceinline__ void load_weights(Weights& weight, const float* staged) {
   const ulonglong2* quads = reinterpret_cast<const ulonglong2*>(staged);
 #pragma unroll
   for (int i = 0; i < 32; ++i) {
     const ulonglong2 pairs = quads[i];
-    half_weight[2 * i] = pairs.x;
-    half_weight[2 * i + 1] = pairs.y;
+    weight[2 * i] = pairs.x;
+    weight[2 * i + 1] = pairs.y;
+    if (4 * i % FOLDED_COLUMNS == 0) asm("add.rn.f32x2 %0, %0, %0;" : "+l"(weight[2 * i]));
   }
-}
-
-// Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one.
-template <class Element>
-__device__ __forceinline__ void advance(Element*& pointer, int count) {
-  asm volatile("add.s64 %0, %0, %1;" : "+l"(pointer) : "l"(count * sizeof(Element)));
 }
 
 // Stores where the condition is not 0.
@@ -637,6 +637,22 @@ __device__ __forceinline__ float load_global(const float* address) {
   return value;
 }
 
+// Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one. In halves, because
+// after a 64-bit addition ptxas may keep them apart and join them for every access.
+template <class Element>
+__device__ __forceinline__ void advance(Element*& pointer, int count) {
+  asm volatile(
+      "{\n"
+      "  .reg .b32 low, high;\n"
+      "  mov.b64 {low, high}, %0;\n"
+      "  add.cc.u32 low, low, %1;\n"
+      "  addc.u32 high, high, 0;\n"
+      "  mov.b64 %0, {low, high};\n"
+      "}\n"
+      : "+l"(pointer)
+      : "r"(static_cast<u32>(count * sizeof(Element))));
+}
+
 // Which scores of a thread are visible, of up to two keys, a bit each. The bits of a key start at a whole byte
 // that is not the lowest, if they are few: so ptxas moves all of them to predicates at once.
 using VisibleBits = u32;
@@ -663,6 +679,19 @@ __device__ __forceinline__ VisibleBits visible_bits(const VisibleRange* ranges, 
 // The slots of a key: of every token where they are few, else of the first one.
 constexpr int KEPT_SLOTS = TOKENS_PER_GROUP <= 4 ? TOKENS_PER_GROUP : 1;
 
+// Both values of a pair by one factor. ptxas reads it twice from its one register.
+__device__ __forceinline__ u64 scaled(u64 pair, float factor) {
+  u64 product;
+  asm("{\n"
+      "  .reg .b64 factors;\n"
+      "  mov.b64 factors, {%2, %2};\n"
+      "  mul.rn.f32x2 %0, %1, factors;\n"
+      "}\n"
+      : "=l"(product)
+      : "l"(pair), "f"(factor));
+  return product;
+}
+
 // Stores the scores of a key whose bits are set, the first of them first_bit, `offset` slots further.
 __device__ __forceinline__ void store_row(ScoreElement* const (&slot)[KEPT_SLOTS], int offset, long long row_stride,
                                           VisibleBits visible, int first_bit, u64 (&sum)[ROW_SUMS], float k_scale) {
@@ -670,9 +699,9 @@ __device__ __forceinline__ void store_row(ScoreElement* const (&slot)[KEPT_SLOTS
 #pragma unroll
   for (int token = 0; token < TOKENS_PER_GROUP; token += 2) {
     float even, odd;
-    asm("mov.b64 {%0, %1}, %2;" : "=f"(even), "=f"(odd) : "l"(sum[token / 2]));
-    store_if(visible & 1u << (first_bit + token), slot[token] + offset, even * k_scale);
-    store_if(visible & 2u << (first_bit + token), slot[token + 1] + offset, odd * k_scale);
+    asm("mov.b64 {%0, %1}, %2;" : "=f"(even), "=f"(odd) : "l"(scaled(sum[token / 2], k_scale)));
+    store_if(visible & 1u << (first_bit + token), slot[token] + offset, even);
+    store_if(visible & 2u << (first_bit + token), slot[token + 1] + offset, odd);
   }
 }
 
@@ -765,16 +794,8 @@ __device__ __forceinline__ void wait_for_columns() { asm volatile("tcgen05.wait:
 // sm100/group_row.cuh ----------------------------------------------------------------------
 // The head sums of a key: the thread's row of a group, all 128 columns of it. The kernel includes the fold.
 
-// The weights of a group, two columns in a register or a pair of them; they stay while keys go by.
-using RowWeights = u64[64];
-
-// half_weights: staged, of the group.
-__device__ __forceinline__ void load_row_weights(RowWeights& weight, const float* half_weights) {
-  load_half_weights(weight, half_weights);
-}
-
 // sum, zero at first, in the order of store_row. The warp arrives at `released` when it has read the row.
-__device__ __forceinline__ void fold_row(u64 (&sum)[ROW_SUMS], u32 row, int lane, u32 released, const RowWeights& weight) {
+__device__ __forceinline__ void fold_row(u64 (&sum)[ROW_SUMS], u32 row, int lane, u32 released, const Weights& weight) {
 #pragma unroll
   for (int column = 0; column < 128; column += LOADED_COLUMNS) {
     float dot[LOADED_COLUMNS];
@@ -969,8 +990,8 @@ mlaindex_score_sm_100a_k_resident_h64_d128_ragged_causal_f32(
       const int end_open = __reduce_min_sync(0xffffffff, mine.end) / TILE_KEYS;
       const u32 num_open = max(0, end_open - first_open);
       const long long first_key = static_cast<long long>(work.first_tile) * TILE_KEYS + row;
-      const float* scale = args.k_scale + first_key;
-      ScoreElement* slot[KEPT_SLOTS];  // a subtile behind until the loop moves them
+      const float* scale = args.k_scale + first_key - TILE_KEYS;  // a subtile behind until the loop moves it, like the slots
+      ScoreElement* slot[KEPT_SLOTS];
       slot[0] = args.scores + (work.first_token + group * TOKENS_PER_GROUP) * args.row_stride + first_key - TILE_KEYS;
 #pragma unroll
       for (int i = 1; i < KEPT_SLOTS; ++i) slot[i] = slot[i - 1] + args.row_stride;
@@ -978,10 +999,11 @@ mlaindex_score_sm_100a_k_resident_h64_d128_ragged_causal_f32(
       const u32 end_tile = tile + work.num_tiles;
 
       mbarrier_wait(weights_full + 8 * block.stage, block.parity);
-      RowWeights weight;
-      load_row_weights(weight, current.half_weights + 128 * group);
+      Weights weight;
+      load_weights(weight, current.half_weights + 128 * group);
 #pragma unroll 1
       do {
+        advance(scale, TILE_KEYS);  // before the reads: behind them ptxas keeps a copy of the old one
         VisibleBits visible = ~VisibleBits{0};
         float k_scale;  // read here, used after the MMA
         if (tile < num_open) {
@@ -991,7 +1013,6 @@ mlaindex_score_sm_100a_k_resident_h64_d128_ragged_causal_f32(
           k_scale = key < args.num_keys ? load_global(scale) : 0.0f;
           visible = visible_bits<1>(ranges, key);
         }
-        advance(scale, TILE_KEYS);
 #pragma unroll
         for (int i = 0; i < KEPT_SLOTS; ++i) advance(slot[i], TILE_KEYS);
         const u32 stage = num_done % 2;

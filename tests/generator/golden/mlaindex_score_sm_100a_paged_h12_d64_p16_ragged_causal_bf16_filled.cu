@@ -638,11 +638,17 @@ __device__ __forceinline__ ScoreElement to_score(float value) {
 // The head sum where a thread owns a key: what does not depend on the order of the columns in its row. Two values travel
 // together through the packed f32x2 instructions of sm_100.
 
-// sum += 2 * relu(dot) * half_weight for FOLDED_COLUMNS columns, two at a time: x + |x| is branch-free,
-// exact and keeps NaN, and |x| costs nothing in machine code. Many columns to a statement, because the
-// compiler's time grows with their number; volatile, so that they stay behind the wait for the columns.
+// Of the columns of a group, two to an element; they stay in registers while keys go by.
+using Weights = u64[64];
+
+// sum += relu(dot) * weight for FOLDED_COLUMNS columns, two at a time. relu is x + |x|, which is branch-free, exact and
+// keeps NaN, and where |x| costs nothing in machine code; half of the weight undoes its doubling. Both instructions of a
+// pair take the FMA pipe, of which all pairs would take a little more time than the tensor core needs for their columns.
+// So the first pair of 32 columns takes relu from the ALU pipe, as a maximum, and its whole weight: an issue slot more,
+// two clocks of the FMA pipe less, the same bits. Many columns to a statement, because the compiler's time grows with
+// their number; volatile, so that they stay behind the wait for the columns.
 constexpr int FOLDED_COLUMNS = 2;
-__device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u64* half_weight) {
+__device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u64* weight) {
   asm volatile(
       "{\n"
       "  .reg .f32 low, high;\n"
@@ -655,24 +661,19 @@ __device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u
       "  fma.rn.f32x2 %0, dots, %3, %0;\n"
       "}\n"
       : "+l"(sum[0])
-      : "f"(dot[0]), "f"(dot[1]), "l"(half_weight[0]));
+      : "f"(dot[0]), "f"(dot[1]), "l"(weight[0]));
 }
 
-// half_weight[i] packs the staged weights of columns 2i and 2i+1.
-__device__ __forceinline__ void load_half_weights(u64 (&half_weight)[64], const float* staged) {
+// weight[i] packs what fold_columns wants of columns 2i and 2i+1: half of their weights, as staged, or twice that. (Not the
+// weights themselves: half of a subnormal is rounded, and a score must not depend on the column that its token got.)
+__device__ __forceinline__ void load_weights(Weights& weight, const float* staged) {
   const ulonglong2* quads = reinterpret_cast<const ulonglong2*>(staged);
 #pragma unroll
   for (int i = 0; i < 32; ++i) {
     const ulonglong2 pairs = quads[i];
-    half_weight[2 * i] = pairs.x;
-    half_weight[2 * i + 1] = pairs.y;
+    weight[2 * i] = pairs.x;
+    weight[2 * i + 1] = pairs.y;
   }
-}
-
-// Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one.
-template <class Element>
-__device__ __forceinline__ void advance(Element*& pointer, int count) {
-  asm volatile("add.s64 %0, %0, %1;" : "+l"(pointer) : "l"(count * sizeof(Element)));
 }
 
 // Stores where the condition is not 0.
@@ -766,7 +767,7 @@ __device__ __forceinline__ float load_shared(u32 address) {
 
 // Loads the thread's row of a group, folds it and stores the scores of the tokens whose bits are set. The row comes in
 // loads up to `last`; behind that the warp arrives at `released`.
-__device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 released, const u64 (&half_weight)[64], u32 visible,
+__device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 released, const Weights& weight, u32 visible,
                                          float k_scale, ScoreElement* const (&slot)[KEPT_SLOTS], long long row_stride) {
   ScoreElement* next = slot[0];
 #pragma unroll
@@ -777,7 +778,7 @@ __device__ __forceinline__ void fold_row(u32 row, int last, int lane, u32 releas
     wait_for_columns();
     tensor_memory_fence_before_barrier();
     if (lane == (load == last ? 0 : -1)) mbarrier_arrive(released);  // lane 0 of the last load: one comparison
-    const u64* const weights = half_weight + load * LOADED_COLUMNS / 2;
+    const auto* const weights = weight + load * LOADED_COLUMNS / 2;
 #pragma unroll
     for (int first = 0; first < LOADED_COLUMNS; first += PADDED_HEADS) {
       const int token = (load * LOADED_COLUMNS + first) / PADDED_HEADS;
@@ -1045,8 +1046,8 @@ mlaindex_score_sm_100a_paged_h12_d64_p16_ragged_causal_bf16_filled(
       for (int i = 1; i < KEPT_SLOTS; ++i) slot[i] = slot[i - 1] + args.row_stride;
 
       mbarrier_wait(weights_full + 8 * block.stage, block.parity);
-      u64 half_weight[64];
-      load_half_weights(half_weight, current.half_weights + 128 * group);
+      Weights weight;
+      load_weights(weight, current.half_weights + 128 * group);
       bool more;
 #pragma unroll 1
       do {
@@ -1069,11 +1070,11 @@ mlaindex_score_sm_100a_paged_h12_d64_p16_ragged_causal_bf16_filled(
             u32 visible = all_bits(num_tokens);
             if (number >= end_open) visible = visible_bits(current.work, first_token, num_tokens, key, args);
             fold_row(row_accumulators + buffer * MMA_N, last, lane, barriers + (accumulator_empty - key_full) + 8 * buffer,
-                     half_weight, visible, k_scale, slot, args.row_stride);
+                     weight, visible, k_scale, slot, args.row_stride);
           }
           key += TILE_KEYS;
 #pragma unroll
-          for (int i = 0; i < KEPT_SLOTS; ++i) advance(slot[i], TILE_KEYS);
+          for (int i = 0; i < KEPT_SLOTS; ++i) slot[i] += TILE_KEYS;
           more = ++number != end;
           if (!more) break;
         }

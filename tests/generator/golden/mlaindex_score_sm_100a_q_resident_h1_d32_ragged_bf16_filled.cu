@@ -488,11 +488,17 @@ __device__ __forceinline__ ScoreElement to_score(float value) {
 // The head sum where a thread owns a key: what does not depend on the order of the columns in its row. Two values travel
 // together through the packed f32x2 instructions of sm_100.
 
-// sum += 2 * relu(dot) * half_weight for FOLDED_COLUMNS columns, two at a time: x + |x| is branch-free,
-// exact and keeps NaN, and |x| costs nothing in machine code. Many columns to a statement, because the
-// compiler's time grows with their number; volatile, so that they stay behind the wait for the columns.
+// Of the columns of a group, two to an element; they stay in registers while keys go by.
+using Weights = u64[64];
+
+// sum += relu(dot) * weight for FOLDED_COLUMNS columns, two at a time. relu is x + |x|, which is branch-free, exact and
+// keeps NaN, and where |x| costs nothing in machine code; half of the weight undoes its doubling. Both instructions of a
+// pair take the FMA pipe, of which all pairs would take a little more time than the tensor core needs for their columns.
+// So the first pair of 32 columns takes relu from the ALU pipe, as a maximum, and its whole weight: an issue slot more,
+// two clocks of the FMA pipe less, the same bits. Many columns to a statement, because the compiler's time grows with
+// their number; volatile, so that they stay behind the wait for the columns.
 constexpr int FOLDED_COLUMNS = 2;
-__device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u64* half_weight) {
+__device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u64* weight) {
   asm volatile(
       "{\n"
       "  .reg .f32 low, high;\n"
@@ -505,24 +511,19 @@ __device__ __forceinline__ void fold_columns(u64* sum, const float* dot, const u
       "  fma.rn.f32x2 %0, dots, %3, %0;\n"
       "}\n"
       : "+l"(sum[0])
-      : "f"(dot[0]), "f"(dot[1]), "l"(half_weight[0]));
+      : "f"(dot[0]), "f"(dot[1]), "l"(weight[0]));
 }
 
-// half_weight[i] packs the staged weights of columns 2i and 2i+1.
-__device__ __forceinline__ void load_half_weights(u64 (&half_weight)[64], const float* staged) {
+// weight[i] packs what fold_columns wants of columns 2i and 2i+1: half of their weights, as staged, or twice that. (Not the
+// weights themselves: half of a subnormal is rounded, and a score must not depend on the column that its token got.)
+__device__ __forceinline__ void load_weights(Weights& weight, const float* staged) {
   const ulonglong2* quads = reinterpret_cast<const ulonglong2*>(staged);
 #pragma unroll
   for (int i = 0; i < 32; ++i) {
     const ulonglong2 pairs = quads[i];
-    half_weight[2 * i] = pairs.x;
-    half_weight[2 * i + 1] = pairs.y;
+    weight[2 * i] = pairs.x;
+    weight[2 * i + 1] = pairs.y;
   }
-}
-
-// Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one.
-template <class Element>
-__device__ __forceinline__ void advance(Element*& pointer, int count) {
-  asm volatile("add.s64 %0, %0, %1;" : "+l"(pointer) : "l"(count * sizeof(Element)));
 }
 
 // Stores where the condition is not 0.
@@ -569,6 +570,22 @@ __device__ __forceinline__ float load_global(const float* address) {
   return value;
 }
 
+// Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one. In halves, because
+// after a 64-bit addition ptxas may keep them apart and join them for every access.
+template <class Element>
+__device__ __forceinline__ void advance(Element*& pointer, int count) {
+  asm volatile(
+      "{\n"
+      "  .reg .b32 low, high;\n"
+      "  mov.b64 {low, high}, %0;\n"
+      "  add.cc.u32 low, low, %1;\n"
+      "  addc.u32 high, high, 0;\n"
+      "  mov.b64 %0, {low, high};\n"
+      "}\n"
+      : "+l"(pointer)
+      : "r"(static_cast<u32>(count * sizeof(Element))));
+}
+
 // Which scores of a thread are visible, of up to two keys, a bit each. The bits of a key start at a whole byte
 // that is not the lowest, if they are few: so ptxas moves all of them to predicates at once.
 using VisibleBits = u64;
@@ -595,6 +612,19 @@ __device__ __forceinline__ VisibleBits visible_bits(const VisibleRange* ranges, 
 // The slots of a key: of every token where they are few, else of the first one.
 constexpr int KEPT_SLOTS = TOKENS_PER_GROUP <= 4 ? TOKENS_PER_GROUP : 1;
 
+// Both values of a pair by one factor. ptxas reads it twice from its one register.
+__device__ __forceinline__ u64 scaled(u64 pair, float factor) {
+  u64 product;
+  asm("{\n"
+      "  .reg .b64 factors;\n"
+      "  mov.b64 factors, {%2, %2};\n"
+      "  mul.rn.f32x2 %0, %1, factors;\n"
+      "}\n"
+      : "=l"(product)
+      : "l"(pair), "f"(factor));
+  return product;
+}
+
 // Stores the scores of a key whose bits are set, the first of them first_bit, `offset` slots further.
 __device__ __forceinline__ void store_row(ScoreElement* const (&slot)[KEPT_SLOTS], int offset, long long row_stride,
                                           VisibleBits visible, int first_bit, u64 (&sum)[ROW_SUMS], float k_scale) {
@@ -602,11 +632,11 @@ __device__ __forceinline__ void store_row(ScoreElement* const (&slot)[KEPT_SLOTS
 #pragma unroll
   for (int token = 0; token < TOKENS_PER_GROUP; token += 2) {
     float even, odd;
-    asm("mov.b64 {%0, %1}, %2;" : "=f"(even), "=f"(odd) : "l"(sum[token / 2]));
+    asm("mov.b64 {%0, %1}, %2;" : "=f"(even), "=f"(odd) : "l"(scaled(sum[token / 2], k_scale)));
     const u32 bits = static_cast<u32>(visible >> first_bit);
-    store_if(bits & 1u << token, next, even * k_scale);
+    store_if(bits & 1u << token, next, even);
     next += row_stride;
-    store_if(bits & 2u << token, next, odd * k_scale);
+    store_if(bits & 2u << token, next, odd);
     next += row_stride;
   }
 }
@@ -693,16 +723,8 @@ __device__ __forceinline__ void wait_for_columns() { asm volatile("tcgen05.wait:
 // sm100/group_row.cuh ----------------------------------------------------------------------
 // The head sums of a key: the thread's row of a group, all 128 columns of it. The kernel includes the fold.
 
-// The weights of a group, two columns in a register or a pair of them; they stay while keys go by.
-using RowWeights = u64[64];
-
-// half_weights: staged, of the group.
-__device__ __forceinline__ void load_row_weights(RowWeights& weight, const float* half_weights) {
-  load_half_weights(weight, half_weights);
-}
-
 // sum, zero at first, in the order of store_row. The warp arrives at `released` when it has read the row.
-__device__ __forceinline__ void fold_row(u64 (&sum)[ROW_SUMS], u32 row, int lane, u32 released, const RowWeights& weight) {
+__device__ __forceinline__ void fold_row(u64 (&sum)[ROW_SUMS], u32 row, int lane, u32 released, const Weights& weight) {
 #pragma unroll
   for (int column = 0; column < 128; column += LOADED_COLUMNS) {
     float dot[LOADED_COLUMNS];
@@ -915,8 +937,8 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
       const int end_open = __reduce_min_sync(0xffffffff, mine.end) / TILE_KEYS;
       const u32 num_open = max(0, end_open - first_open);
       const long long first_key = static_cast<long long>(work.first_tile) * TILE_KEYS + row;
-      const float* scale = args.k_scale + first_key;
-      ScoreElement* slot[KEPT_SLOTS];  // a tile behind until the loop moves them
+      const float* scale = args.k_scale + first_key - TILE_KEYS;  // a tile behind until the loop moves it, like the slots
+      ScoreElement* slot[KEPT_SLOTS];
       slot[0] = args.scores + (work.first_token + group * TOKENS_PER_GROUP) * args.row_stride + first_key - TILE_KEYS;
 #pragma unroll
       for (int i = 1; i < KEPT_SLOTS; ++i) slot[i] = slot[i - 1] + args.row_stride;
@@ -926,10 +948,11 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
       num_done += work.num_tiles;
 
       mbarrier_wait(weights_full + 8 * block.stage, block.parity);
-      RowWeights weight;
-      load_row_weights(weight, current.half_weights + 128 * group);
+      Weights weight;
+      load_weights(weight, current.half_weights + 128 * group);
 #pragma unroll 1
       do {
+        advance(scale, TILE_KEYS);  // before the reads: behind them ptxas keeps a copy of the old one
         VisibleBits visible = ~VisibleBits{0};
         float k_scale[HALVES];  // read here, used after the MMA
         if (tile < num_open) {
@@ -941,7 +964,6 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
           k_scale[1] = key + MMA_M < args.num_keys ? load_global(scale + MMA_M) : 0.0f;
           visible = visible_bits<HALVES>(ranges, key);
         }
-        advance(scale, TILE_KEYS);
 #pragma unroll
         for (int i = 0; i < KEPT_SLOTS; ++i) advance(slot[i], TILE_KEYS);
         const u32 parity = (tile ^ flip) & 1;

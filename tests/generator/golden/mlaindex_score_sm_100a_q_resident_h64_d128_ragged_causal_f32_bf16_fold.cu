@@ -432,11 +432,8 @@ __device__ __forceinline__ ScoreElement to_score(float value) {
 // The head sum where a thread owns a key: what does not depend on the order of the columns in its row. Two values travel
 // together through the packed f32x2 instructions of sm_100.
 
-// Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one.
-template <class Element>
-__device__ __forceinline__ void advance(Element*& pointer, int count) {
-  asm volatile("add.s64 %0, %0, %1;" : "+l"(pointer) : "l"(count * sizeof(Element)));
-}
+// Of the columns of a group, two to an element; they stay in registers while keys go by.
+using Weights = u32[64];
 
 // Stores where the condition is not 0.
 __device__ __forceinline__ void store_if(u32 condition, ScoreElement* slot, float score) {
@@ -482,6 +479,22 @@ __device__ __forceinline__ float load_global(const float* address) {
   return value;
 }
 
+// Volatile, so that a pointer moves on here, in place: elsewhere ptxas keeps a copy of the old one. In halves, because
+// after a 64-bit addition ptxas may keep them apart and join them for every access.
+template <class Element>
+__device__ __forceinline__ void advance(Element*& pointer, int count) {
+  asm volatile(
+      "{\n"
+      "  .reg .b32 low, high;\n"
+      "  mov.b64 {low, high}, %0;\n"
+      "  add.cc.u32 low, low, %1;\n"
+      "  addc.u32 high, high, 0;\n"
+      "  mov.b64 %0, {low, high};\n"
+      "}\n"
+      : "+l"(pointer)
+      : "r"(static_cast<u32>(count * sizeof(Element))));
+}
+
 // Which scores of a thread are visible, of up to two keys, a bit each. The bits of a key start at a whole byte
 // that is not the lowest, if they are few: so ptxas moves all of them to predicates at once.
 using VisibleBits = u32;
@@ -508,15 +521,28 @@ __device__ __forceinline__ VisibleBits visible_bits(const VisibleRange* ranges, 
 // The slots of a key: of every token where they are few, else of the first one.
 constexpr int KEPT_SLOTS = TOKENS_PER_GROUP <= 4 ? TOKENS_PER_GROUP : 1;
 
+// Both values of a pair by one factor. ptxas reads it twice from its one register.
+__device__ __forceinline__ u64 scaled(u64 pair, float factor) {
+  u64 product;
+  asm("{\n"
+      "  .reg .b64 factors;\n"
+      "  mov.b64 factors, {%2, %2};\n"
+      "  mul.rn.f32x2 %0, %1, factors;\n"
+      "}\n"
+      : "=l"(product)
+      : "l"(pair), "f"(factor));
+  return product;
+}
+
 // Stores the scores of a key whose bits are set, the first of them first_bit, `offset` slots further.
 __device__ __forceinline__ void store_row(ScoreElement* const (&slot)[KEPT_SLOTS], int offset, long long row_stride,
                                           VisibleBits visible, int first_bit, u64 (&sum)[ROW_SUMS], float k_scale) {
 #pragma unroll
   for (int token = 0; token < TOKENS_PER_GROUP; token += 2) {
     float even, odd;
-    asm("mov.b64 {%0, %1}, %2;" : "=f"(even), "=f"(odd) : "l"(sum[token / 2]));
-    store_if(visible & 1u << (first_bit + token), slot[token] + offset, even * k_scale);
-    store_if(visible & 2u << (first_bit + token), slot[token + 1] + offset, odd * k_scale);
+    asm("mov.b64 {%0, %1}, %2;" : "=f"(even), "=f"(odd) : "l"(scaled(sum[token / 2], k_scale)));
+    store_if(visible & 1u << (first_bit + token), slot[token] + offset, even);
+    store_if(visible & 2u << (first_bit + token), slot[token + 1] + offset, odd);
   }
 }
 
@@ -593,7 +619,7 @@ __device__ __forceinline__ void fold_columns(u32* run, const float* dot, const u
 }
 
 // weight[i] packs the weights of columns 2i and 2i+1, of which a half is staged.
-__device__ __forceinline__ void load_weights(u32 (&weight)[64], const float* staged) {
+__device__ __forceinline__ void load_weights(Weights& weight, const float* staged) {
   const float4* quads = reinterpret_cast<const float4*>(staged);
 #pragma unroll
   for (int i = 0; i < 32; ++i) {
@@ -715,16 +741,8 @@ __device__ __forceinline__ void wait_for_columns() { asm volatile("tcgen05.wait:
 // sm100/group_row.cuh ----------------------------------------------------------------------
 // The head sums of a key: the thread's row of a group, all 128 columns of it. The kernel includes the fold.
 
-// The weights of a group, two columns in a register or a pair of them; they stay while keys go by.
-using RowWeights = u32[64];
-
-// half_weights: staged, of the group.
-__device__ __forceinline__ void load_row_weights(RowWeights& weight, const float* half_weights) {
-  load_weights(weight, half_weights);
-}
-
 // sum, zero at first, in the order of store_row. The warp arrives at `released` when it has read the row.
-__device__ __forceinline__ void fold_row(u64 (&sum)[ROW_SUMS], u32 row, int lane, u32 released, const RowWeights& weight) {
+__device__ __forceinline__ void fold_row(u64 (&sum)[ROW_SUMS], u32 row, int lane, u32 released, const Weights& weight) {
   u32 run[ROW_SUMS] = {};
 #pragma unroll
   for (int column = 0; column < 128; column += LOADED_COLUMNS) {
@@ -935,8 +953,8 @@ mlaindex_score_sm_100a_q_resident_h64_d128_ragged_causal_f32_bf16_fold(
       const int end_open = __reduce_min_sync(0xffffffff, mine.end) / TILE_KEYS;
       const u32 num_open = max(0, end_open - first_open);
       const long long first_key = static_cast<long long>(work.first_tile) * TILE_KEYS + row;
-      const float* scale = args.k_scale + first_key;
-      ScoreElement* slot[KEPT_SLOTS];  // a tile behind until the loop moves them
+      const float* scale = args.k_scale + first_key - TILE_KEYS;  // a tile behind until the loop moves it, like the slots
+      ScoreElement* slot[KEPT_SLOTS];
       slot[0] = args.scores + (work.first_token + group * TOKENS_PER_GROUP) * args.row_stride + first_key - TILE_KEYS;
 #pragma unroll
       for (int i = 1; i < KEPT_SLOTS; ++i) slot[i] = slot[i - 1] + args.row_stride;
@@ -946,10 +964,11 @@ mlaindex_score_sm_100a_q_resident_h64_d128_ragged_causal_f32_bf16_fold(
       num_done += work.num_tiles;
 
       mbarrier_wait(weights_full + 8 * block.stage, block.parity);
-      RowWeights weight;
-      load_row_weights(weight, current.half_weights + 128 * group);
+      Weights weight;
+      load_weights(weight, current.half_weights + 128 * group);
 #pragma unroll 1
       do {
+        advance(scale, TILE_KEYS);  // before the reads: behind them ptxas keeps a copy of the old one
         VisibleBits visible = ~VisibleBits{0};
         float k_scale[HALVES];  // read here, used after the MMA
         if (tile < num_open) {
@@ -961,7 +980,6 @@ mlaindex_score_sm_100a_q_resident_h64_d128_ragged_causal_f32_bf16_fold(
           k_scale[1] = key + MMA_M < args.num_keys ? load_global(scale + MMA_M) : 0.0f;
           visible = visible_bits<HALVES>(ranges, key);
         }
-        advance(scale, TILE_KEYS);
 #pragma unroll
         for (int i = 0; i < KEPT_SLOTS; ++i) advance(slot[i], TILE_KEYS);
         const u32 parity = (tile ^ flip) & 1;
