@@ -19,6 +19,9 @@ class ThreadPaths {
   ThreadPaths(const Function& entry, const ControlFlow& flow);
 
   std::uint32_t num_warps() const noexcept { return static_cast<std::uint32_t>(first_lane_.size()); }
+  // Whether lane 0 of the warp, or one of the others, can execute the instruction.
+  bool executes_in_first_lane(std::uint32_t warp, std::uint32_t instruction) const { return first_lane_[warp][instruction]; }
+  bool executes_in_other_lanes(std::uint32_t warp, std::uint32_t instruction) const { return other_lanes_[warp][instruction]; }
   // Threads of the warp that can execute one of the instructions: 0, 1, 31 or 32.
   std::uint32_t threads(std::uint32_t warp, std::span<const std::uint32_t> instructions) const;
 

@@ -38,7 +38,7 @@ std::map<std::string, int> census(const Function& entry, const std::vector<bool>
 class VerifyPass final : public Pass {
  public:
   std::string_view name() const noexcept override { return "verify"; }
-  int version() const noexcept override { return 4; }
+  int version() const noexcept override { return 5; }
   Status run(Artifact& artifact, const PassContext& context) const override;
 };
 

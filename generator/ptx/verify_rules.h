@@ -30,7 +30,7 @@ struct Examination {
 void check_register_pool(Examination& examination);
 // mbarrier initialisation.
 void check_barriers(Examination& examination);
-// Arrivals against the counts of mbarrier.init, and what one thread alone must do.
+// Arrivals against the counts of mbarrier.init, what one thread alone must do, and lanes left behind.
 void check_arrivals(Examination& examination);
 // Tensor memory: allocated, permit relinquished, freed; one cta_group.
 void check_tensor_memory(Examination& examination);

@@ -33,7 +33,6 @@ std::vector<Subject> all_subjects() {
   std::vector<Subject> subjects;
   for (Arch arch : all_archs)
     for (const std::string& plan : plan_names(arch)) {
-      if (plan == "k_resident") continue;  // docs/mutants.md
       auto subject = Subject::make(store, arch, plan);
       if (!subject) FAIL(subject.error().text());
       subjects.push_back(std::move(*subject));

@@ -17,22 +17,58 @@ constexpr std::byte kPoison{0xa5};
 // Warp instructions of a CTA; a run of that many hangs. Right kernels take far fewer here.
 constexpr std::uint64_t kMaxSteps = 1'000'000;
 
-std::vector<tools::CaseRequest> paged_requests() {
+struct KeyRange {
+  std::int64_t begin, end;
+};
+
+struct ProblemRequest {
+  tools::CaseRequest input;
+  std::vector<KeyRange> blocks = {};  // what the tokens of each block see; none: as make_case has it
+};
+
+std::vector<ProblemRequest> paged_requests() {
   const tools::CaseRequest few{.num_keys = 333, .num_requests = 3, .num_heads = 64, .depth = 128, .mask = Mask::context,
                                .page_size = 64, .seed = 7, .exact = true};
   tools::CaseRequest many = few;
   many.num_requests = 9;
   many.num_keys = 700;
   many.seed = 8;
-  return {few, many};
+  return {{few}, {many}};
 }
 
-std::vector<tools::CaseRequest> requests_for(const Plan& plan) {
+// Keys are loaded anew once for a single block that sees none of the first ones, and twice for many blocks, whose 15
+// pieces of work, of one to four subtiles, go round the ring of blocks three times and end in its last stage. Of a third
+// problem no key is visible, so that nobody waits for the keys but who has asked for them.
+std::vector<ProblemRequest> k_resident_requests(const Plan& plan, tools::CaseRequest few, tools::CaseRequest many) {
+  const std::int64_t subtile = plan.tile_keys;
+  const std::int64_t tile = plan.key_stages * subtile;
+  tools::CaseRequest none = few;
+  none.num_tokens = 1;
+  few.num_tokens = plan.tokens_per_block - 1;
+  few.num_keys = tile + 13;
+  many.num_tokens = 9 * plan.tokens_per_block - 1;
+  many.num_keys = 2 * tile + 2 * subtile + 6;
+  return {{none, {{0, 0}}},
+          {few, {{tile, few.num_keys}}},
+          {many,
+           {{subtile + 10, tile + 2 * subtile - 5},
+            {3 * subtile + 5, tile + subtile},
+            {5, subtile},
+            {2 * subtile, many.num_keys},
+            {2 * tile - 9, 2 * tile + subtile},
+            {2 * tile, many.num_keys},
+            {2 * tile + subtile, 2 * tile + 2 * subtile},
+            {2 * tile - subtile, 2 * tile + 30},
+            {many.num_keys - 10, many.num_keys}}}};
+}
+
+std::vector<ProblemRequest> requests_for(const Plan& plan) {
   if (plan.family == "paged") return paged_requests();
   tools::CaseRequest few{.num_tokens = 5, .num_keys = 333, .num_heads = 64, .depth = 128, .mask = Mask::ranges, .seed = 7, .exact = true};
   tools::CaseRequest many = few;
   many.seed = 8;
   many.exact = false;
+  if (plan.family == "k_resident") return k_resident_requests(plan, few, many);
   if (plan.persistent) {  // token blocks go through a ring, too
     few.num_tokens = std::min<std::int64_t>(few.num_tokens, plan.tokens_per_block - 1);  // one block
     many.num_tokens = 5 * plan.tokens_per_block + 3;
@@ -40,12 +76,25 @@ std::vector<tools::CaseRequest> requests_for(const Plan& plan) {
   } else {
     many.num_keys = 2050;
   }
-  return {few, many};
+  return {{few}, {many}};
 }
 
-Result<tools::Case> case_of(const tools::CaseRequest& request) {
-  auto tensors = tools::make_case(request);
+// Of four tokens one sees all of its block's range, one nothing, and two have other ends.
+void set_ranges(tools::Safetensors& tensors, const std::vector<KeyRange>& blocks, std::int64_t tokens_per_block) {
+  const auto starts = tensors.tensors["row_start"].data.as<std::int32_t>();
+  const auto ends = tensors.tensors["row_end"].data.as<std::int32_t>();
+  for (std::size_t token = 0; token < starts.size(); ++token) {
+    const KeyRange& block = blocks[token / static_cast<std::size_t>(tokens_per_block)];
+    constexpr std::int32_t later[] = {0, 5, 0, 1}, earlier[] = {0, 9, 0, 20};
+    starts[token] = static_cast<std::int32_t>(block.begin) + later[token % 4];
+    ends[token] = token % 4 == 2 ? starts[token] : static_cast<std::int32_t>(block.end) - earlier[token % 4];
+  }
+}
+
+Result<tools::Case> case_of(const ProblemRequest& request, const Plan& plan) {
+  auto tensors = tools::make_case(request.input);
   if (!tensors) return tensors.error();
+  if (!request.blocks.empty()) set_ranges(*tensors, request.blocks, plan.tokens_per_block);
   return tools::to_case(std::move(*tensors), "case", ScoreType::f32, Fill::negative_infinity);
 }
 
@@ -64,8 +113,8 @@ Result<Subject> Subject::make(KernelStore& store, Arch arch, const std::string& 
   auto lookup = store.get(spec, plan_name);
   if (!lookup) return lookup.error();
   auto problems = std::make_shared<std::vector<Problem>>();
-  for (const tools::CaseRequest& request : requests_for(lookup->kernel->plan)) {
-    auto input = case_of(request);
+  for (const ProblemRequest& request : requests_for(lookup->kernel->plan)) {
+    auto input = case_of(request, lookup->kernel->plan);
     if (!input) return input.error();
     problems->push_back({std::move(*input), 1});  // one SM: few CTAs with many tiles, so that rings wrap
   }

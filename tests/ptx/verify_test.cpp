@@ -163,6 +163,20 @@ TEST_CASE("arrivals against the counts of mbarrier.init") {
               "counts 3 arrivals, 128 threads arrive");
   CHECK(findings_of(without(kernel(lane_0, 128), ".maxntid 128, 1, 1")).empty());
 
+  // A thread arrives once between two waits; the next barrier of a ring is another one, and so is another thread.
+  check_found(kernel(arrive + arrive, 128), "arrivals", "arrives a second time at the barrier of line 10");
+  check_found(kernel("AGAIN:" + arrive + " @%p5 bra AGAIN;", 128), "arrivals", "arrives a second time");
+  CHECK(findings_of(kernel(arrive + " mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1], 0;" + arrive, 128)).empty());
+  CHECK(findings_of(kernel(arrive + " add.s32 %r1, %r1, 8;" + arrive, 128)).empty());
+  const std::string is_not_first = "mov.u32 %r4, %laneid; setp.ne.s32 %p2, %r4, 0; ";
+  CHECK(findings_of(kernel(is_not_first + "@%p2" + arrive + " @!%p2" + arrive, 128)).empty());
+
+  // Lane 0 arrives for its warp when all lanes have stored.
+  const std::string store = "st.shared.u32 [%r1+8], %r2; ";
+  check_found(kernel(store + lane_0, 4), "arrivals", "others of its warp may still have to store in line 10");
+  CHECK(findings_of(kernel(store + "bar.warp.sync -1; " + lane_0, 4)).empty());
+  CHECK(findings_of(kernel(is_not_first + "@%p2 bra OUT; " + store + arrive + " OUT:", 4)).empty());
+
   const std::string blackwell = test_data("pipeline_sm_100a.ptx");
   check_found(mutated(blackwell, "@%p9 bra", "@!%p9 bra"), "arrivals", "one must be elected");
 }
