@@ -46,8 +46,8 @@ const std::vector<Survivor>& survivors() {
       {"sm_90a/k_resident barrier of the next stage #3", equivalent, next_work},
       {"sm_90a/k_resident barrier of the next stage #19", equivalent, next_work},
       {"sm_90a/k_resident barrier of the next stage #22", equivalent,
-       "the q_scale warp waits for the next work each time, in front of the last stage for its own weights; two marks of "
-       "the end follow the last work, so that there always is a next one"},
+       "the next work comes after the work itself, and always comes: two marks of the end follow the last one; in the last "
+       "stage the warp waits for its own weights, and has waited for that stage's work one stage before"},
       {"sm_100a/q_resident drop tcgen05.fence::after_thread_sync #1", equivalent, later_fences},
       {"sm_100a/q_resident drop tcgen05.fence::before_thread_sync #4", equivalent, earlier_fences},
       {"sm_100a/q_resident drop bar.warp.sync #1", equivalent, end_of_role},
@@ -66,7 +66,8 @@ const std::vector<Survivor>& survivors() {
       {"sm_100a/k_resident drop tcgen05.fence::after_thread_sync #1", equivalent, later_fences},
       {"sm_100a/k_resident drop tcgen05.fence::before_thread_sync #3", equivalent, earlier_fences},
       {"sm_100a/k_resident drop bar.warp.sync #1", equivalent,
-       "the lanes meet at the next one before lane 0 arrives; until then nothing that they do touches what the elected lane does"},
+       "the lanes meet at the next one before lane 0 arrives; until then they write weights only, which the elected lane "
+       "does not touch"},
       {"sm_100a/k_resident drop bar.warp.sync #4", equivalent,
        "tcgen05.wait::ld is warp-wide: no lane still reads the block when lane 0 releases it"},
       {"sm_100a/k_resident drop bar.warp.sync #5", equivalent, end_of_role},
@@ -75,8 +76,8 @@ const std::vector<Survivor>& survivors() {
       {"sm_100a/k_resident slot released before the last read #2", equivalent, released_early},
       {"sm_100a/k_resident slot released before the last read #3", equivalent, released_early},
       {"sm_100a/k_resident slot released before it is full #1", equivalent,
-       "the MMA warp's arrival at block_empty comes early and still counts for its own block: for the MMAs of the three blocks "
-       "between, the math warps have left the block that had the stage before"},
+       "the arrival still counts for its own block: the MMA warp is two subtiles ahead at most and three blocks lie between "
+       "two that share a stage, so that all math warps have left the one before"},
       {"sm_100a/seed drop tcgen05.fence::after_thread_sync #1", equivalent, later_fences},
       {"sm_100a/seed drop tcgen05.fence::before_thread_sync #3", equivalent, earlier_fences},
       {"sm_100a/seed drop bar.warp.sync #1", equivalent, end_of_role},

@@ -42,7 +42,8 @@ void check_found(const std::string& text, const std::string& rule, const std::st
   CHECK_THAT(findings.front().text(), Catch::Contains(words));
 }
 
-// Keys go through a ring of two stages that threads read and TMA refills.
+// Keys go through a ring of two stages that threads read and TMA refills. No thread waits for another, and the address
+// of the barrier is moved each time, as in a ring of barriers.
 const char* const kRing = R"(.version 9.0
 .target sm_100a
 .address_size 64
@@ -56,21 +57,21 @@ const char* const kRing = R"(.version 9.0
   fence.mbarrier_init.release.cluster;
   bar.sync 0;
   mov.u32 %r4, %tid.x; setp.ne.s32 %p1, %r4, 0;
-  st.shared.u32 [%r3], %r4;
+  st.shared.u32 [%r3], %r4; bar.warp.sync -1;
   mov.u32 %r5, 0;
   @%p1 bra READ;
 FILL:
-  shl.b32 %r6, %r5, 9; add.s32 %r7, %r1, %r6;
+  shl.b32 %r6, %r5, 9; add.s32 %r7, %r1, %r6; mov.u32 %r12, %r2;
   // producer fence
-  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 512;
-  cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r7], [%rd1, {%r5}], [%r2];
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r12], 512;
+  cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r7], [%rd1, {%r5}], [%r12];
   add.s32 %r5, %r5, 1; setp.lt.s32 %p2, %r5, 8; @%p2 bra FILL;
   ret;
 READ:
-  shl.b32 %r8, %r5, 9; add.s32 %r9, %r8, %r1;
+  shl.b32 %r8, %r5, 9; add.s32 %r9, %r8, %r1; mov.u32 %r13, %r2;
   ld.shared.f32 %f1, [%r9+16];
   // consumer fence
-  mbarrier.arrive.shared::cta.b64 _, [%r2];
+  mbarrier.arrive.shared::cta.b64 _, [%r13];
   ld.shared.u32 %r10, [%r3];
   add.s32 %r5, %r5, 1; setp.lt.s32 %p2, %r5, 8; @%p2 bra READ;
   ret;
@@ -164,7 +165,7 @@ TEST_CASE("arrivals against the counts of mbarrier.init") {
   CHECK(findings_of(without(kernel(lane_0, 128), ".maxntid 128, 1, 1")).empty());
 
   // A thread arrives once between two waits; the next barrier of a ring is another one, and so is another thread.
-  check_found(kernel(arrive + arrive, 128), "arrivals", "arrives a second time at the barrier of line 10");
+  check_found(kernel(arrive + arrive, 128), "arrivals", "arrives a second time at the barrier of line 11");
   check_found(kernel("AGAIN:" + arrive + " @%p5 bra AGAIN;", 128), "arrivals", "arrives a second time");
   CHECK(findings_of(kernel(arrive + " mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1], 0;" + arrive, 128)).empty());
   CHECK(findings_of(kernel(arrive + " add.s32 %r1, %r1, 8;" + arrive, 128)).empty());
@@ -173,7 +174,7 @@ TEST_CASE("arrivals against the counts of mbarrier.init") {
 
   // Lane 0 arrives for its warp when all lanes have stored.
   const std::string store = "st.shared.u32 [%r1+8], %r2; ";
-  check_found(kernel(store + lane_0, 4), "arrivals", "others of its warp may still have to store in line 10");
+  check_found(kernel(store + lane_0, 4), "arrivals", "others of its warp may still have to store in line 11");
   CHECK(findings_of(kernel(store + "bar.warp.sync -1; " + lane_0, 4)).empty());
   CHECK(findings_of(kernel(is_not_first + "@%p2 bra OUT; " + store + arrive + " OUT:", 4)).empty());
 
@@ -260,8 +261,9 @@ TEST_CASE("a slot that threads read and TMA refills needs a proxy fence") {
   CHECK(findings_of(mutated(kRing, "// producer fence", "fence.proxy.async.shared::cta;")).empty());
   // Behind the release that the refill waits for it is too late.
   std::string ring = mutated(kRing, "// producer fence", "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r11], 0; @!%p3 bra WAIT;");
-  ring = mutated(ring, "mbarrier.arrive.shared::cta.b64 _, [%r2];",
-                 "mbarrier.arrive.shared::cta.b64 _, [%r11]; fence.proxy.async.shared::cta; mbarrier.arrive.shared::cta.b64 _, [%r2];");
+  ring = mutated(ring, "mbarrier.arrive.shared::cta.b64 _, [%r13];",
+                 "mov.u32 %r14, %r11; mbarrier.arrive.shared::cta.b64 _, [%r14]; fence.proxy.async.shared::cta; "
+                 "mbarrier.arrive.shared::cta.b64 _, [%r13];");
   ring = mutated(ring, "mbarrier.init.shared::cta.b64 [%r2], 128;",
                  "add.s32 %r11, %r2, 8; mbarrier.init.shared::cta.b64 [%r2], 128; mbarrier.init.shared::cta.b64 [%r11], 127;");
   check_found(ring, "proxy_fence", "between the read and its release");
