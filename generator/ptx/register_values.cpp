@@ -96,7 +96,7 @@ RegisterValues::RegisterValues(const Function& function, std::optional<BlockThre
   for (int round = 0; round < kRounds && changed; ++round) {
     changed = false;
     for (const Instruction& instruction : function.instructions) {
-      if (!writes_first_operand(instruction)) continue;
+      if (!writes_first_operand(instruction) || is_given_up(instruction.operands[0])) continue;
       const bool widen = round >= kWidenAfter;
       if (const auto* pair = instruction.operands[0].as<RegisterPair>(); pair && is(instruction, "elect", "sync"))
         join(pair->second, elected(), widen, changed);
@@ -106,6 +106,19 @@ RegisterValues::RegisterValues(const Function& function, std::optional<BlockThre
   }
   for (AbstractValue& value : values_)
     if (!value.defined) value = unknown();
+}
+
+bool RegisterValues::is_given_up(const Operand& destination) const {
+  const auto unknown_register = [&](std::uint32_t reg) {
+    return reg == kNoIndex || values_[reg] == unknown(bit_width(function_.registers[reg].type));
+  };
+  if (const auto* reg = destination.as<RegisterRef>()) return unknown_register(reg->index);
+  if (const auto* pair = destination.as<RegisterPair>()) return unknown_register(pair->first) && unknown_register(pair->second);
+  const auto* list = destination.as<OperandList>();
+  return list && std::all_of(list->elements.begin(), list->elements.end(), [&](const Operand& element) {
+    const auto* target = element.as<RegisterRef>();
+    return !target || unknown_register(target->index);
+  });
 }
 
 void RegisterValues::join(std::uint32_t reg, AbstractValue value, bool widen, bool& changed) {

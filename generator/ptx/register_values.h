@@ -63,6 +63,8 @@ class RegisterValues {
   AbstractValue shuffled(const Instruction& instruction) const;
   AbstractValue elected() const;
   AbstractValue compared(const Instruction& instruction) const;
+  // Whether nothing more can be lost: no further value of it changes what is known.
+  bool is_given_up(const Operand& destination) const;
   void write(const Operand& destination, const AbstractValue& value, bool widen, bool& changed);
   void join(std::uint32_t reg, AbstractValue value, bool widen, bool& changed);
 
