@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include <llvm/Support/KnownBits.h>
 
@@ -92,17 +93,20 @@ llvm::KnownBits combine(const std::string& name, const llvm::KnownBits& a, const
 RegisterValues::RegisterValues(const Function& function, std::optional<BlockThread> thread,
                                const RegisterValues* of_warp)
     : function_(function), thread_(thread), of_warp_(of_warp), values_(function.registers.size()) {
+  std::vector<const Instruction*> open;  // those whose values may still change what is known
+  for (const Instruction& instruction : function.instructions)
+    if (writes_first_operand(instruction)) open.push_back(&instruction);
   bool changed = true;
   for (int round = 0; round < kRounds && changed; ++round) {
     changed = false;
-    for (const Instruction& instruction : function.instructions) {
-      if (!writes_first_operand(instruction) || is_given_up(instruction.operands[0])) continue;
+    for (const Instruction* instruction : open) {
       const bool widen = round >= kWidenAfter;
-      if (const auto* pair = instruction.operands[0].as<RegisterPair>(); pair && is(instruction, "elect", "sync"))
+      if (const auto* pair = instruction->operands[0].as<RegisterPair>(); pair && is(*instruction, "elect", "sync"))
         join(pair->second, elected(), widen, changed);
       else
-        write(instruction.operands[0], evaluate(instruction), widen, changed);
+        write(instruction->operands[0], evaluate(*instruction), widen, changed);
     }
+    std::erase_if(open, [&](const Instruction* instruction) { return is_given_up(instruction->operands[0]); });
   }
   for (AbstractValue& value : values_)
     if (!value.defined) value = unknown();

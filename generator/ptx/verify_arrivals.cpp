@@ -59,7 +59,7 @@ using Ring = std::pair<std::uint32_t, std::int64_t>;  // variable, offset
 
 class Arrivals {
  public:
-  explicit Arrivals(Examination& examination) : examination_(examination), paths_(examination.function, examination.flow) {}
+  explicit Arrivals(Examination& examination) : examination_(examination), paths_(examination.paths) {}
 
   void check() {
     if (paths_.num_warps() == 0) return;
@@ -170,7 +170,7 @@ class Arrivals {
   }
 
   Examination& examination_;
-  ThreadPaths paths_;
+  const ThreadPaths& paths_;
   std::map<Ring, std::uint32_t> inits_;               // an mbarrier.init
   std::map<Ring, std::vector<std::uint32_t>> sites_;  // what arrives
   std::set<Ring> counted_;                            // what arrives brings a number of its own: nothing is said

@@ -80,7 +80,7 @@ void check_register_pool(Examination& examination) {
   }
   const int launched = examination.context.launch_registers;
   if (increases.empty() || launched == 0) return;
-  const ThreadPaths paths(function, examination.flow);
+  const ThreadPaths& paths = examination.paths;
   const int warpgroups = threads / kThreadsPerWarpgroup;
   const int pool = warpgroups * launched;
   int needed = 0;

@@ -3,6 +3,7 @@
 
 #include "generator/ptx/control_flow.h"
 #include "generator/ptx/register_values.h"
+#include "generator/ptx/thread_paths.h"
 #include "generator/ptx/verify.h"
 
 namespace mlaindex::ptx {
@@ -14,10 +15,11 @@ struct Examination {
   const VerifyContext& context;
   ControlFlow flow;
   RegisterValues values;
+  ThreadPaths paths;
   std::vector<Finding> findings;
 
   Examination(const Module& in_module, const Function& entry, const VerifyContext& with)
-      : module(in_module), function(entry), context(with), flow(entry), values(entry) {}
+      : module(in_module), function(entry), context(with), flow(entry), values(entry), paths(entry, flow) {}
 
   const Instruction& at(std::uint32_t index) const { return function.instructions[index]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(function.instructions.size()); }
