@@ -155,8 +155,8 @@ double distance(const RouteRow& row, int padded_heads, const RoutePoint& point) 
   const double keys = std::log2(ratio(row.point.keys, point.keys));
   if (row.layout == Layout::paged)
     return steps_of_paged * steps + keys + std::log2(ratio(row.point.requests, point.requests));
-  const bool both_full = (row.point.keys % resident_keys == 0) == (point.keys % resident_keys == 0);
-  return steps + keys + (both_full ? 0 : 1);
+  const bool both_or_neither_full = (row.point.keys % resident_keys == 0) == (point.keys % resident_keys == 0);
+  return steps + keys + (both_or_neither_full ? 0 : 1);
 }
 
 double weight_at(double distance) noexcept {
