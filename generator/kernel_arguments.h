@@ -25,7 +25,8 @@ struct KernelArguments {
   std::int32_t num_keys = 0;
   std::int32_t num_columns = 0;     // width of the output; visible ends are clamped to it
   std::int32_t num_requests = 0;    // ragged masks and paged keys
-  std::int32_t reserved[2] = {};
+  std::uint32_t cta_of_unit = 0;    // of generator/resident_schedule.h; of plans that keep no keys 0
+  std::int32_t log2_pieces = 0;
 };
 
 struct PageArguments {

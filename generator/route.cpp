@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "generator/base/format.h"
+#include "generator/resident_schedule.h"
 
 namespace mlaindex {
 
@@ -152,14 +153,17 @@ int key_parts(long long blocks, long long tiles, long long slots) noexcept {
 
 }  // namespace
 
-LaunchGrid launch_grid(const Plan& plan, const ProblemSize& size, int num_sms) noexcept {
+LaunchGrid launch_grid(const Spec& spec, const Plan& plan, const ProblemSize& size, int num_sms) noexcept {
   const long long own_blocks = plan.family == "paged" ? size.num_requests : 0;  // a block never spans requests
   const long long blocks =
       (static_cast<long long>(size.num_tokens) + plan.tokens_per_block - 1) / plan.tokens_per_block + own_blocks;
-  const long long tile_keys = plan.family == "k_resident" ? plan.key_stages * plan.tile_keys : plan.tile_keys;
-  const long long tiles = (static_cast<long long>(size.num_keys) + tile_keys - 1) / tile_keys;
+  const long long tiles = (static_cast<long long>(size.num_keys) + plan.tile_keys - 1) / plan.tile_keys;
   const long long slots = std::max(1LL, static_cast<long long>(num_sms) * plan.ctas_per_sm);
   if (blocks <= 0 || tiles <= 0) return {};
+  if (plan.family == "k_resident") {
+    const ResidentSchedule schedule = resident_schedule(plan, spec.mask == Mask::ragged_causal, size, slots);
+    return {schedule.ctas, 1, schedule.cta_of_unit, schedule.log2_pieces};
+  }
   if (plan.persistent) return {static_cast<int>(std::min(slots, blocks * tiles)), 1};
   return {static_cast<int>(blocks), key_parts(blocks, tiles, slots)};
 }

@@ -55,7 +55,9 @@ std::string explain_route(const Route& route, const RouteTable& table);
 struct LaunchGrid {
   int x = 1;
   int y = 1;
+  std::uint32_t cta_of_unit = 0;  // of plans that keep keys: see generator/resident_schedule.h
+  int log2_pieces = 0;
 };
-LaunchGrid launch_grid(const Plan& plan, const ProblemSize& size, int num_sms) noexcept;
+LaunchGrid launch_grid(const Spec& spec, const Plan& plan, const ProblemSize& size, int num_sms) noexcept;
 
 }  // namespace mlaindex

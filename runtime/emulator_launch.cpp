@@ -133,6 +133,8 @@ Result<emulator::RunReport> launch_on_emulator(const CompiledKernel& kernel, con
   if (Status status = append_map(params, q_map_params(kernel.spec, plan, q.address(), problem.num_tokens)); !status)
     return status.error();
   if (Status status = append_key_maps(params, kernel, problem, keys); !status) return status.error();
+  const int num_sms = settings.num_sms > 0 ? settings.num_sms : board_sms(kernel.spec.arch);
+  const LaunchGrid grid = launch_grid(kernel.spec, plan, size_of(problem), num_sms);
   const KernelArguments arguments{
       .q_scale = q_scale.address(),
       .k_scale = keys.k_scale.address(),
@@ -145,6 +147,8 @@ Result<emulator::RunReport> launch_on_emulator(const CompiledKernel& kernel, con
       .num_keys = static_cast<std::int32_t>(problem.num_keys),
       .num_columns = static_cast<std::int32_t>(problem.num_columns),
       .num_requests = static_cast<std::int32_t>(problem.num_requests()),
+      .cta_of_unit = grid.cta_of_unit,
+      .log2_pieces = grid.log2_pieces,
   };
   append(params, &arguments, sizeof(arguments));
   if (problem.layout == Layout::paged) {
@@ -152,11 +156,9 @@ Result<emulator::RunReport> launch_on_emulator(const CompiledKernel& kernel, con
     append(params, &pages, sizeof(pages));
   }
 
-  const int num_sms = settings.num_sms > 0 ? settings.num_sms : board_sms(kernel.spec.arch);
   emulator::LaunchSpec launch;
   launch.module = &module;
   launch.entry = kernel.kernel_name;
-  const LaunchGrid grid = launch_grid(plan, size_of(problem), num_sms);
   launch.grid.x = static_cast<std::uint32_t>(grid.x);
   launch.grid.y = static_cast<std::uint32_t>(grid.y);
   launch.block.x = static_cast<std::uint32_t>(plan.num_threads);

@@ -154,7 +154,7 @@ Status Launcher::prepare(const DeviceProblem& problem) {
   }
   const ProblemSize size{static_cast<int>(problem.num_tokens), static_cast<int>(problem.num_keys),
                          static_cast<int>(problem.num_requests)};
-  grid_ = launch_grid(plan_, size, kernel_.context().properties().num_sms);
+  grid_ = launch_grid(spec_, plan_, size, kernel_.context().properties().num_sms);
   prepared_ = wanted;
   return {};
 }
@@ -186,6 +186,8 @@ Status Launcher::launch_kernel(const DeviceProblem& problem, cuda::Stream stream
       .num_keys = static_cast<std::int32_t>(problem.num_keys),
       .num_columns = static_cast<std::int32_t>(problem.num_columns),
       .num_requests = static_cast<std::int32_t>(problem.num_requests),
+      .cta_of_unit = grid_.cta_of_unit,
+      .log2_pieces = grid_.log2_pieces,
   };
   const DevicePages& pages = problem.pages;
   const bool fused = problem.k_scale == 0;

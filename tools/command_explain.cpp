@@ -99,7 +99,7 @@ Result<ExitCode> run_explain(Session& session, const ExplainOptions& explained) 
   output.line(fmt::format("{:<10} {}", "route", route));
   if (options.num_tokens && options.num_keys) {
     const LowerBound bound = lower_bound(*spec, *options.num_tokens, *options.num_keys);
-    const LaunchGrid grid = launch_grid(*plan, size_of(options), bound.num_sms);
+    const LaunchGrid grid = launch_grid(*spec, *plan, size_of(options), bound.num_sms);
     launch["grid"] = {grid.x, grid.y};
     output.line();
     output.line(plan->persistent ? fmt::format("grid       {} CTA(s), which share out the key tiles, on the {} SMs of one {}",

@@ -5,6 +5,7 @@
 
 #include "generator/base/format.h"
 #include "generator/model/resident_shares.h"
+#include "generator/resident_schedule.h"
 
 namespace mlaindex::model {
 namespace {
@@ -103,13 +104,13 @@ Result<TileShares> tile_shares(const Spec& spec, const Plan& plan, const Problem
   for (std::int64_t token = 0; token < request.tokens; ++token) shares.pairs += request.visible(token) * requests;
   count_columns(plan, request.tokens, shares);
 
-  const LaunchGrid grid = launch_grid(plan, size, num_sms);
+  const LaunchGrid grid = launch_grid(spec, plan, size, num_sms);
   const std::int64_t ctas = static_cast<std::int64_t>(grid.x) * grid.y;
   const std::int64_t slots = static_cast<std::int64_t>(num_sms) * plan.ctas_per_sm;
   shares.ctas = static_cast<int>(std::min(ctas, slots));
   if (keys_stay) {
-    const ResidentShares resident =
-        resident_shares({request.tokens, request.keys, request.causal, tiles}, plan.tile_keys, plan.key_stages, ctas);
+    const std::vector<std::int64_t> parts = parts_of_tiles(plan, request.causal, size, {static_cast<int>(ctas), grid.cta_of_unit, grid.log2_pieces});
+    const ResidentShares resident = resident_shares(tiles, plan.key_stages, parts, grid.log2_pieces, ctas);
     shares.total = resident.total;
     shares.longest = resident.longest;
     shares.key_loads = resident.key_loads;

@@ -42,7 +42,8 @@ struct ScoreArguments {
   int num_keys;
   int num_columns;           // width of the output: visible ends are clamped to it
   int num_requests;
-  int reserved[2];
+  u32 cta_of_unit;           // keys that stay: see common/resident_schedule.cuh; else 0
+  int log2_pieces;
 #if PAGED
   PageArguments pages;
 };

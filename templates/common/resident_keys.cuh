@@ -6,15 +6,14 @@
 constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
 constexpr int RESIDENT_TILES = RESIDENT_KEYS / TILE_KEYS;
 
-// Asks for the subtiles of the tile from key on, one after the other; past the last key TMA finds zeros.
-__device__ __forceinline__ void load_keys(u32 key_tiles, const TensorMap& k_map, u32 key_full, int key) {
+// Asks for the subtiles of the tile that `subtile` is one of, that one first; past the last key TMA finds zeros.
+__device__ __forceinline__ void load_keys(u32 key_tiles, const TensorMap& k_map, u32 key_full, int subtile) {
+  const int first = subtile % RESIDENT_TILES;
 #pragma unroll 1
-  for (int tile = 0; tile < RESIDENT_TILES; ++tile) {
-    mbarrier_arrive_expect_bytes(key_full, TILE_BYTES);
-    tma_load_2d(key_tiles, k_map, key_full, 0, key);
-    key_tiles += TILE_BYTES;
-    key_full += 8;
-    key += TILE_KEYS;
+  for (int i = 0; i < RESIDENT_TILES; ++i) {
+    const int place = (first + i) % RESIDENT_TILES;
+    mbarrier_arrive_expect_bytes(key_full + 8 * place, TILE_BYTES);
+    tma_load_2d(key_tiles + place * TILE_BYTES, k_map, key_full + 8 * place, 0, (subtile - first + place) * TILE_KEYS);
   }
 }
 

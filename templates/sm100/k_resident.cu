@@ -6,8 +6,7 @@
 // it is at the next block while the math warpgroups still fold the one before. These own a group of columns each; one
 // thread owns a key.
 //
-// One CTA stays on each SM, for a tile of keys and a part of the tokens (resident_schedule.cuh). Keys are asked for at
-// once; the scheduler warp then hands on one block after the other that sees some of them.
+// One CTA stays on each SM, for a tile of keys and a part of the tokens (resident_schedule.cuh).
 #include "sm100/k_resident_plan.cuh"
 #include "common/arguments.cuh"
 #include "common/mbarrier.cuh"
@@ -58,7 +57,7 @@ KERNEL_NAME(
   const u32 work_full = accumulator_empty + 8 * ACCUMULATOR_STAGES;         // [BLOCK_STAGES]: work and ranges are written
   const u32 weights_full = work_full + 8 * BLOCK_STAGES;                    // [BLOCK_STAGES]: weights are written
   const u32 q_full = weights_full + 8 * BLOCK_STAGES;                       // [BLOCK_STAGES]: Q has landed
-  const u32 block_empty = q_full + 8 * BLOCK_STAGES;                        // [BLOCK_STAGES]: all that waited for the block are done with it
+  const u32 block_empty = q_full + 8 * BLOCK_STAGES;                        // [BLOCK_STAGES]: MMA and math warps are done with the block
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (warp == TMA_WARP) {
@@ -78,7 +77,7 @@ KERNEL_NAME(
       mbarrier_init(work_full + 8 * stage, 1);
       mbarrier_init(weights_full + 8 * stage, 1);
       mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
+      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 1);
     }
     mbarrier_init_fence();
   }
@@ -86,50 +85,57 @@ KERNEL_NAME(
     tensor_memory_allocate(shared_address(tensor_memory_slot), TENSOR_MEMORY_COLUMNS);
     tensor_memory_fence_before_barrier();
   }
-  __syncthreads();
-  tensor_memory_fence_after_barrier();
-  const u32 accumulators = *tensor_memory_slot;
-
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
-    if (warp == TMA_WARP) {
+    if (warp == TMA_WARP || warp == SCHEDULER_WARP) {
+      // Both walk through the share, and each brings its part of a block. They look for the first block before the
+      // barriers are ready, because that takes as long.
       const int lane = lane_index();
-      const int first_tile = key_share(args).tile;
-      const bool has_keys = first_tile < count_key_tiles(args);
-      if (has_keys && elect_one()) load_keys(key_tiles, k_map, key_full, first_tile * RESIDENT_KEYS);
-      int loads = 0;
+      ShareWalk walk = start_walk(args);
+      cta_barrier();
       RingCursor block;
+      const int loads = walk_share(walk, args, [&](const Work& work, bool first_of_tile) {
+        Block& next = blocks[block.stage];
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (warp == TMA_WARP) {
+          if (elect_one()) {
+            const u32 q_barrier = q_full + 8 * block.stage;
+            mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
 #pragma unroll 1
-      while (true) {
-        mbarrier_wait(work_full + 8 * block.stage, block.parity);
-        Block& current = blocks[block.stage];
-        const Work work = current.work;
-        if (work.num_tiles == 0) break;
-        if (elect_one()) {
-          if (work.loads != loads) {
-            wait_for_use_of_keys(key_full, loads & 1, block_empty, block);
-            load_keys(key_tiles, k_map, key_full, work.first_tile / RESIDENT_TILES * RESIDENT_KEYS);
+            for (int group = 0; group < COLUMN_GROUPS; ++group) {
+              tma_load_3d(q_ring + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0,
+                          work.first_token + group * TOKENS_PER_GROUP, 0);
+            }
+            if (first_of_tile) {
+              if (work.loads > 0) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
+              load_keys(key_tiles, k_map, key_full, work.first_tile);
+            }
           }
-          const u32 q_barrier = q_full + 8 * block.stage;
-          mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
-#pragma unroll 1
-          for (int group = 0; group < COLUMN_GROUPS; ++group) {
-            tma_load_3d(q_ring + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0,
-                        work.first_token + group * TOKENS_PER_GROUP, 0);
-          }
-        }
-        loads = work.loads;
-        __syncwarp();
-        stage_half_weights(current.half_weights, work.first_token, args);
-        __syncwarp();
-        if (lane == 0) {
-          mbarrier_arrive(weights_full + 8 * block.stage);
-          mbarrier_arrive(block_empty + 8 * block.stage);
+          __syncwarp();
+          stage_half_weights(next.half_weights, work.first_token, args);
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(weights_full + 8 * block.stage);
+        } else {
+          if (lane == 0) next.work = work;
+          stage_ranges(next.ranges, work.first_token, args);
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
         }
         block.advance(BLOCK_STAGES);
+      });
+      if (warp == TMA_WARP) {
+        if (loads > 0) wait_for_keys(key_full, loads - 1 & 1);
+      } else {
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (lane == 0) {
+          blocks[block.stage].work = {0, 0, 0, 0};
+          mbarrier_arrive(work_full + 8 * block.stage);
+        }
       }
-      if (has_keys) wait_for_keys(key_full, loads & 1);
     } else if (warp == MMA_WARP) {
+      cta_barrier();
+      tensor_memory_fence_after_barrier();
+      const u32 accumulators = *tensor_memory_slot;
       if (elect_one()) {
         RingCursor block;
         u32 num_done = 0;  // subtiles
@@ -163,31 +169,17 @@ KERNEL_NAME(
         }
       }
       __syncwarp();
-    } else if (warp == SCHEDULER_WARP) {
-      const int lane = lane_index();
-      RingCursor block;
-      walk_share(args, [&](const Work& work) {
-        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-        Block& next = blocks[block.stage];
-        if (lane == 0) next.work = work;
-        stage_ranges(next.ranges, work.first_token, args);
-        __syncwarp();
-        if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-        block.advance(BLOCK_STAGES);
-      });
-      mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-      if (lane == 0) {
-        blocks[block.stage].work = {0, 0, 0, 0};
-        mbarrier_arrive(work_full + 8 * block.stage);
-      }
-    }
-#if FILL_NEGATIVE_INFINITY
-    else {
+    } else {
       // The last warp, which has nothing else to do.
+      cta_barrier();
+#if FILL_NEGATIVE_INFINITY
       fill_rows_of_grid(blockIdx.x, gridDim.x, args);
-    }
 #endif
+    }
   } else {
+    cta_barrier();
+    tensor_memory_fence_after_barrier();
+    const u32 accumulators = *tensor_memory_slot;
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
     const int lane = lane_index();
     const int group = warp / 4;
@@ -253,6 +245,6 @@ KERNEL_NAME(
   __syncthreads();
   if (warp == MMA_WARP) {
     tensor_memory_fence_after_barrier();
-    tensor_memory_release(accumulators, TENSOR_MEMORY_COLUMNS);
+    tensor_memory_release(*tensor_memory_slot, TENSOR_MEMORY_COLUMNS);
   }
 }

@@ -5,8 +5,7 @@
 // scores its block, subtile by subtile, while another starts on its own, so that the tensor core does not wait for
 // barriers and weights. A lane folds whole tokens (lane_fold.cuh).
 //
-// One CTA stays on each SM, for a tile of keys and a part of the tokens (resident_schedule.cuh). Keys are asked for at
-// once; the scheduler warp then hands on one block after the other that sees some of them.
+// One CTA stays on each SM, for a tile of keys and a part of the tokens (resident_schedule.cuh).
 #include "sm90/k_resident_plan.cuh"
 #include "common/arguments.cuh"
 #include "common/mbarrier.cuh"
@@ -21,6 +20,7 @@
 #endif
 #include "sm90/score_tile.cuh"
 #include "sm90/tma_boxes.cuh"
+#include "sm90/token_weights.cuh"
 
 constexpr int Q_BYTES = 128 * ACCUMULATORS * DEPTH;
 constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
@@ -49,7 +49,7 @@ KERNEL_NAME(
   const u32 work_full = key_full + 8 * RESIDENT_TILES;            // [BLOCK_STAGES]: work and ranges are written
   const u32 weights_full = work_full + 8 * BLOCK_STAGES;          // [BLOCK_STAGES]: weights are written
   const u32 q_full = weights_full + 8 * BLOCK_STAGES;             // [BLOCK_STAGES]: Q has landed
-  const u32 block_empty = q_full + 8 * BLOCK_STAGES;              // [BLOCK_STAGES]: all that waited for the block are done with it
+  const u32 block_empty = q_full + 8 * BLOCK_STAGES;              // [BLOCK_STAGES]: a warpgroup is done with the block
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (warp == TMA_WARP) {
@@ -64,94 +64,91 @@ KERNEL_NAME(
       mbarrier_init(work_full + 8 * stage, 1);
       mbarrier_init(weights_full + 8 * stage, 1);
       mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
+      mbarrier_init(block_empty + 8 * stage, MATH_WARPS);
     }
     mbarrier_init_fence();
   }
-  __syncthreads();
-
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
-    if (warp == TMA_WARP) {
-      const int first_tile = key_share(args).tile;
-      if (elect_one()) {
-        const bool has_keys = first_tile < count_key_tiles(args);
-        if (has_keys) load_keys(key_tiles, k_map, key_full, first_tile * RESIDENT_KEYS);
-        int loads = 0;
-        RingCursor block;
-#pragma unroll 1
-        while (true) {
-          mbarrier_wait(work_full + 8 * block.stage, block.parity);
-          const Work work = blocks[block.stage].work;
-          if (work.num_tiles == 0) break;
-          if (work.loads != loads) {
-            wait_for_use_of_keys(key_full, loads & 1, block_empty, block);
-            loads = work.loads;
-            load_keys(key_tiles, k_map, key_full, work.first_tile / RESIDENT_TILES * RESIDENT_KEYS);
-          }
-          mbarrier_arrive(block_empty + 8 * block.stage);
-          const u32 q_barrier = q_full + 8 * block.stage;
-          mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
-          load_queries(q_ring + block.stage * Q_BYTES, q_map, q_barrier, work.first_token);
-          block.advance(BLOCK_STAGES);
-        }
-        if (has_keys) wait_for_keys(key_full, loads & 1);
-      }
-    } else if (warp == SCHEDULER_WARP) {
+    if (warp <= WEIGHTS_WARP) {
+      // Three warps walk through the share, and each brings its part of a block. They look for the first block before the
+      // barriers are ready, because that takes as long.
       const int lane = lane_index();
+      ShareWalk walk = start_walk(args);
+      cta_barrier();
+      TokenWeights weights;  // of the weights warp's last block, which it still has to write
+      bool has_weights = false;
       RingCursor block;
-      walk_share(args, [&](const Work& work) {
+      const auto write_weights = [&] {
         mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-        Block& next = blocks[block.stage];
-        if (lane == 0) next.work = work;
-        stage_ranges(next.ranges, work.first_token, args);
+        weights.store(blocks[block.stage].weights);
         __syncwarp();
-        if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+        if (lane_index() == 0) mbarrier_arrive(weights_full + 8 * block.stage);
+        block.advance(BLOCK_STAGES);
+      };
+      const int loads = walk_share(walk, args, [&](const Work& work, bool first_of_tile) {
+        if (warp == WEIGHTS_WARP) {
+          TokenWeights next;
+          next.load(work.first_token, args);
+          if (has_weights) write_weights();
+          weights = next;
+          has_weights = true;
+          return;
+        }
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (warp == TMA_WARP) {
+          if (elect_one()) {
+            const u32 q_barrier = q_full + 8 * block.stage;
+            mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
+            load_queries(q_ring + block.stage * Q_BYTES, q_map, q_barrier, work.first_token);
+            if (first_of_tile) {
+              if (work.loads > 0) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
+              load_keys(key_tiles, k_map, key_full, work.first_tile);
+            }
+          }
+        } else {
+          Block& next = blocks[block.stage];
+          if (lane == 0) next.work = work;
+          stage_ranges(next.ranges, work.first_token, args);
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+        }
         block.advance(BLOCK_STAGES);
       });
+      if (warp == SCHEDULER_WARP) {
 #pragma unroll 1
-      for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
-        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-        if (lane == 0) {
-          blocks[block.stage].work = {0, 0, 0, 0};
-          mbarrier_arrive(work_full + 8 * block.stage);
+        for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
+          mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+          if (lane == 0) {
+            blocks[block.stage].work = {0, 0, 0, 0};
+            mbarrier_arrive(work_full + 8 * block.stage);
+          }
+          block.advance(BLOCK_STAGES);
         }
-        block.advance(BLOCK_STAGES);
+      } else if (warp == WEIGHTS_WARP) {
+        if (has_weights) write_weights();
+      } else if (loads > 0) {
+        wait_for_keys(key_full, loads - 1 & 1);
       }
-    } else if (warp == WEIGHTS_WARP) {
-      const int lane = lane_index();
-      RingCursor block;
-#pragma unroll 1
-      while (true) {
-        mbarrier_wait(work_full + 8 * block.stage, block.parity);
-        const Work work = blocks[block.stage].work;
-        if (work.num_tiles == 0) break;
-        stage_token_weights(blocks[block.stage].weights, work.first_token, args);
-        __syncwarp();
-        if (lane == 0) {
-          mbarrier_arrive(weights_full + 8 * block.stage);
-          mbarrier_arrive(block_empty + 8 * block.stage);
-        }
-        block.advance(BLOCK_STAGES);
-      }
-    }
-#if FILL_NEGATIVE_INFINITY
-    else {
+    } else {
       // The last warp, which has nothing else to do.
+      cta_barrier();
+#if FILL_NEGATIVE_INFINITY
       fill_rows_of_grid(blockIdx.x, gridDim.x, args);
-    }
 #endif
+    }
     return;
   }
 
+  cta_barrier();
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
-  const int lane = lane_index();
-  const int quad_lane = lane % 4;
+  const int quad_lane = lane_index() % 4;
   const int lane_token = quad_lane % TOKENS_PER_BOX;  // the lane's first one
-  u32 stage = warp / 4;                               // of the warpgroup's next block
-  u32 parity = 0;
+  u32 taken = warp / 4;                               // blocks before the warpgroup's next one
 #pragma unroll 1
   while (true) {
+    const u32 stage = taken % BLOCK_STAGES;
+    const u32 parity = taken / BLOCK_STAGES & 1;
     mbarrier_wait(work_full + 8 * stage, parity);
     const Block& current = blocks[stage];
     const Work work = current.work;
@@ -164,7 +161,7 @@ KERNEL_NAME(
     const u64 q_descriptor = wgmma_descriptor(q_ring + stage * Q_BYTES);
     mbarrier_wait(q_full + 8 * stage, parity);
 
-    int key = work.first_tile * TILE_KEYS + 16 * (warp % 4) + lane / 4;  // and key + 8
+    int key = work.first_tile * TILE_KEYS + 16 * (warp % 4) + lane_index() / 4;  // and key + 8
     const float* scale = args.k_scale + key;
     ScoreElement* slot = args.scores + (work.first_token + lane_token) * args.row_stride + key;
     u32 tile = work.first_tile % RESIDENT_TILES;
@@ -182,11 +179,7 @@ KERNEL_NAME(
       slot += TILE_KEYS;
     } while (++tile != end_tile);
     __syncwarp();
-    if (lane == 0) mbarrier_arrive_times(block_empty + 8 * stage, MATH_WARPGROUPS);  // also for the other warpgroups
-    stage += MATH_WARPGROUPS;
-    if (stage >= BLOCK_STAGES) {
-      stage -= BLOCK_STAGES;
-      parity ^= 1;
-    }
+    if (lane_index() == 0) mbarrier_arrive_times(block_empty + 8 * stage, MATH_WARPGROUPS);  // also for the other warpgroups
+    taken += MATH_WARPGROUPS;
   }
 }

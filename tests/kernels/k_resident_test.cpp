@@ -51,7 +51,7 @@ TEST_CASE("k_resident: keys of several tiles are right, whether CTAs have severa
   std::vector<Run> runs;
   for (Arch arch : all_archs) {
     unsigned turn = 0;
-    for (int num_sms : {1, 2, 3, 8, 20}) {
+    for (int num_sms : {1, 2, 3, 8, 20, 60}) {
       for (int heads : {1, 4, 12, 32, 64, 128}) {
         const tools::CaseRequest request{.num_tokens = 61, .num_keys = 1300, .num_requests = 3, .num_heads = heads, .depth = 32,
                                          .mask = masks[turn % 4], .seed = turn + 1};

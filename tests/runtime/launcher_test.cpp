@@ -110,7 +110,7 @@ TEST_CASE_METHOD(LauncherTest, "grid, block and arguments follow the plan and th
     const fake::Launch& launch = fake().last_launch;
     const Plan& plan = launcher.plan();
     CHECK(launch.stream == &stream);
-    const LaunchGrid grid = launch_grid(plan, {100, 1000}, fake().num_sms);
+    const LaunchGrid grid = launch_grid(launcher.spec(), plan, {100, 1000}, fake().num_sms);
     CHECK(launch.grid[0] == static_cast<unsigned>(grid.x));
     CHECK(launch.grid[1] == static_cast<unsigned>(grid.y));
     CHECK(launch.grid[2] == 1);

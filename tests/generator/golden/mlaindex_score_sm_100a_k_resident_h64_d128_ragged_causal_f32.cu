@@ -32,8 +32,7 @@
 // it is at the next block while the math warpgroups still fold the one before. These own a group of columns each; one
 // thread owns a key.
 //
-// One CTA stays on each SM, for a tile of keys and a part of the tokens (resident_schedule.cuh). Keys are asked for at
-// once; the scheduler warp then hands on one block after the other that sees some of them.
+// One CTA stays on each SM, for a tile of keys and a part of the tokens (resident_schedule.cuh).
 
 constexpr int NUM_HEADS = 64;
 constexpr int DEPTH = 128;
@@ -113,7 +112,8 @@ struct ScoreArguments {
   int num_keys;
   int num_columns;           // width of the output: visible ends are clamped to it
   int num_requests;
-  int reserved[2];
+  u32 cta_of_unit;           // keys that stay: see common/resident_schedule.cuh; else 0
+  int log2_pieces;
 };
 static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has the same layout");
 
@@ -129,6 +129,9 @@ __device__ __forceinline__ void mbarrier_init(u32 barrier, u32 arrivals) {
 __device__ __forceinline__ void mbarrier_init_fence() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
+
+// __syncthreads() that warps may come to at different places of the code.
+__device__ __forceinline__ void cta_barrier() { asm volatile("bar.sync 0;" ::: "memory"); }
 
 __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
@@ -198,15 +201,14 @@ __device__ __forceinline__ void tma_load_3d(u32 destination, const TensorMap& ma
 constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
 constexpr int RESIDENT_TILES = RESIDENT_KEYS / TILE_KEYS;
 
-// Asks for the subtiles of the tile from key on, one after the other; past the last key TMA finds zeros.
-__device__ __forceinline__ void load_keys(u32 key_tiles, const TensorMap& k_map, u32 key_full, int key) {
+// Asks for the subtiles of the tile that `subtile` is one of, that one first; past the last key TMA finds zeros.
+__device__ __forceinline__ void load_keys(u32 key_tiles, const TensorMap& k_map, u32 key_full, int subtile) {
+  const int first = subtile % RESIDENT_TILES;
 #pragma unroll 1
-  for (int tile = 0; tile < RESIDENT_TILES; ++tile) {
-    mbarrier_arrive_expect_bytes(key_full, TILE_BYTES);
-    tma_load_2d(key_tiles, k_map, key_full, 0, key);
-    key_tiles += TILE_BYTES;
-    key_full += 8;
-    key += TILE_KEYS;
+  for (int i = 0; i < RESIDENT_TILES; ++i) {
+    const int place = (first + i) % RESIDENT_TILES;
+    mbarrier_arrive_expect_bytes(key_full + 8 * place, TILE_BYTES);
+    tma_load_2d(key_tiles + place * TILE_BYTES, k_map, key_full + 8 * place, 0, (subtile - first + place) * TILE_KEYS);
   }
 }
 
@@ -357,10 +359,12 @@ __device__ __forceinline__ u32 sum_up_to_lane(u32 value) {
 // common/resident_schedule.cuh -------------------------------------------------------------
 // Shares of a launch for CTAs that keep keys: each has a tile of RESIDENT_KEYS keys, and of the tokens a part.
 //
-// How many CTAs a tile gets follows from sizes alone, so that nothing has to be read or counted before keys and
-// queries are asked for: the tokens of one request, of which later ones see more where the mask is causal, are shared
-// out evenly; other batches are scored all the same, but less evenly. The token blocks of a tile go round among its
-// CTAs forth and back, so that each gets long and short ones.
+// What is dealt out are units: a token block against a piece of a tile, which is the whole tile where there are blocks
+// enough, else a half or a subtile. How many a CTA takes and how large a piece is, the host decides from sizes alone
+// (generator/resident_schedule.h), so that nothing has to be read or counted before keys and queries are asked for: the
+// tokens of one request, of which later ones see more where the mask is causal, are shared out evenly; other batches are
+// scored all the same, but less evenly. The units of a tile go round among its CTAs forth and back, those of the last
+// tokens first, so that each CTA gets long and short ones.
 
 // One token block against some of the keys of a tile, in subtiles of TILE_KEYS.
 struct Work {
@@ -372,7 +376,7 @@ struct Work {
 
 struct KeyShare {
   int tile;   // the CTA's first one; it goes on with every gridDim.x-th
-  int part;   // of the tokens
+  int part;   // of the units
   int parts;
 };
 
@@ -380,71 +384,115 @@ __device__ __forceinline__ int count_key_tiles(const ScoreArguments& args) {
   return static_cast<int>((args.num_keys + (RESIDENT_KEYS - 1u)) / RESIDENT_KEYS);
 }
 
-// By a whole warp.
-__device__ __forceinline__ KeyShare key_share(const ScoreArguments& args) {
-  const int num_tiles = count_key_tiles(args);
-  const int ctas = gridDim.x;
-  const int cta = blockIdx.x;
-  if (num_tiles >= ctas) return {cta, 0, 1};
-  if (num_tiles <= 32) {
-    // A lane a tile. Its share is that of the tokens that see its first subtile, and of those that see its last.
-    const int lane = lane_index();
-    const float hidden = static_cast<float>(lane) * RESIDENT_KEYS - (static_cast<float>(args.num_keys) - args.num_tokens);
-    const float seen = max(0.0f, min(1.0f * args.num_tokens, args.num_tokens - hidden)) +
-                       max(0.0f, min(1.0f * args.num_tokens, args.num_tokens - hidden - (RESIDENT_KEYS - TILE_KEYS)));
-    const float weight = lane < num_tiles ? seen + 1.0f : 0.0f;
-    float total = weight;
-#pragma unroll
-    for (int distance = 1; distance < 32; distance *= 2) total += __shfl_xor_sync(0xffffffff, total, distance);
-    // Rounded down, and a little less: the sum is at most the number of CTAs.
-    const int parts = lane < num_tiles ? 1 + static_cast<int>(0.9999f * (ctas - num_tiles) * weight / total) : 0;
-    const int reached = sum_up_to_lane(parts);
-    const u32 behind = __ballot_sync(0xffffffff, reached > cta);
-    if (behind == 0) return {num_tiles, 0, 1};
-    const int owner = __ffs(behind) - 1;
-    const int parts_of_tile = __shfl_sync(0xffffffff, parts, owner);
-    return {owner, cta - __shfl_sync(0xffffffff, reached, owner) + parts_of_tile, parts_of_tile};
+// Subtiles of a piece.
+__device__ __forceinline__ int piece_tiles(const ScoreArguments& args) { return RESIDENT_TILES >> args.log2_pieces; }
+
+// The units of a tile of which some token sees a key, in a batch of one request.
+__device__ __forceinline__ u32 count_seen_units(int tile, u32 num_blocks, const ScoreArguments& args) {
+  u32 units = 0;
+#pragma unroll 1
+  for (int subtile = 0; subtile < RESIDENT_TILES; subtile += piece_tiles(args)) {
+    // As many of the last tokens see the piece's first key.
+    const int tokens = min(args.num_tokens, args.num_keys - tile * RESIDENT_KEYS - subtile * TILE_KEYS);
+    if (tokens > 0) units += num_blocks - static_cast<u32>(args.num_tokens - tokens) / TOKENS_PER_BLOCK;
   }
-  const int parts = ctas / num_tiles;
-  return {cta / parts, cta % parts, parts};  // the last CTAs may find no tile
+  return units;
 }
 
-// The index of the i-th token block of a share.
-__device__ __forceinline__ u32 share_block(const KeyShare& share, u32 i) {
+// CTAs for so many units, at least one.
+__device__ __forceinline__ u32 count_parts(u32 units, const ScoreArguments& args) {
+  return 1 + static_cast<u32>((units - static_cast<u64>(units > 0)) * args.cta_of_unit >> 31);
+}
+
+// Every CTA has one, because the grid has as many as the tiles. By a whole warp.
+__device__ __forceinline__ KeyShare key_share(const ScoreArguments& args) {
+  const int num_tiles = count_key_tiles(args);
+  const int cta = blockIdx.x;
+  if (num_tiles >= gridDim.x) return {cta, 0, 1};
+  const u32 num_blocks = count_blocks(args);
+  if (num_tiles <= 32) {
+    // A lane a tile.
+    const int lane = lane_index();
+    const u32 parts = lane < num_tiles ? count_parts(count_seen_units(lane, num_blocks, args), args) : 0;
+    const u32 reached = sum_up_to_lane(parts);
+    const int owner = __ffs(__ballot_sync(0xffffffff, reached > cta)) - 1;
+    const int parts_of_tile = __shfl_sync(0xffffffff, parts, owner);
+    return {owner, cta - static_cast<int>(__shfl_sync(0xffffffff, reached, owner)) + parts_of_tile, parts_of_tile};
+  }
+  const int parts = count_parts(num_blocks << args.log2_pieces, args);
+  return {cta / parts, cta % parts, parts};
+}
+
+// The index of the i-th unit of a share.
+__device__ __forceinline__ u32 share_unit(const KeyShare& share, u32 i) {
   return i * share.parts + (i % 2 == 0 ? share.part : share.parts - 1 - share.part);
 }
 
-// Calls hand_on(work) for every block of the CTA's share that sees keys of its tile, by a whole warp.
-template <typename HandOn>
-__device__ __forceinline__ void walk_share(const ScoreArguments& args, HandOn hand_on) {
-  const int lane = lane_index();
-  const KeyShare share = key_share(args);
-  const int num_key_tiles = count_key_tiles(args);
+// A warp's way through the share of its CTA, on which each lane, or a few together, look at one unit.
+//
+// Units of the first piece come before those of the next: where few tokens see a piece, the units that see none are
+// together, and no CTA gets more of them than others.
+struct ShareWalk {
+  KeyShare share;
+  int tile;
+  u32 first;          // of the units looked at
+  u32 block;          // of the lane's unit
+  u32 subtiles;       // that it sees: 8 times the first one, and their number
+  u32 owners;         // lanes whose units see keys, one for each
+};
+
+// Looks at the walk's units, by a whole warp.
+__device__ __forceinline__ void look_at_units(ShareWalk& walk, const ScoreArguments& args) {
   const u32 num_blocks = count_blocks(args);
-  int loads = 0;
+  const u32 unit = share_unit(walk.share, walk.first + lane_index() / LANES_OF_BLOCK);
+  const u32 piece = (unit >= num_blocks) + (unit >= 2 * num_blocks) + (unit >= 3 * num_blocks);
+  const bool exists = unit < num_blocks << args.log2_pieces;
+  walk.block = exists ? num_blocks - 1 - (unit - piece * num_blocks) : num_blocks;  // past the last, where no token is
+  const BlockKeys keys = block_keys(walk.block, args);
+  const int piece_keys = piece_tiles(args) * TILE_KEYS;
+  const int first_key = walk.tile * RESIDENT_KEYS + piece * piece_keys;
+  const int begin = max(keys.begin - first_key, 0);  // in the piece
+  const int end = min(keys.end - first_key, piece_keys);
+  const u32 first_subtile = static_cast<u32>(first_key + begin) / TILE_KEYS;
+  walk.subtiles = 7 * first_subtile + static_cast<u32>(first_key + end - 1) / TILE_KEYS + 1;
+  walk.owners = __ballot_sync(0xffffffff, begin < end && lane_index() % LANES_OF_BLOCK == 0);
+}
+
+// At the first units of the CTA's share.
+__device__ __forceinline__ ShareWalk start_walk(const ScoreArguments& args) {
+  ShareWalk walk;
+  walk.share = key_share(args);
+  walk.tile = walk.share.tile;
+  walk.first = 0;
+  look_at_units(walk, args);
+  return walk;
+}
+
+// Calls hand_on(work, first of its tile) for every unit of a walk that has just been started, if it sees keys of its tile,
+// by a whole warp. Returns how often keys have to be loaded.
+template <typename HandOn>
+__device__ __forceinline__ int walk_share(ShareWalk& walk, const ScoreArguments& args, HandOn hand_on) {
+  int loads = 0;  // before this tile's
+  bool first_of_tile = true;
 #pragma unroll 1
-  for (int tile = share.tile; tile < num_key_tiles; tile += gridDim.x) {
-    const int loads_of_tile = tile == share.tile ? 0 : loads + 1;
-    const int first_key = tile * RESIDENT_KEYS;
+  while (true) {
 #pragma unroll 1
-    for (u32 first = 0; first * share.parts < num_blocks; first += WARP_BLOCKS) {
-      const u32 lane_block = share_block(share, first + lane / LANES_OF_BLOCK);
-      const BlockKeys keys = block_keys(lane_block, args);
-      const int begin = max(keys.begin - first_key, 0);  // in the tile
-      const int end = min(keys.end - first_key, RESIDENT_KEYS);
-      const int first_subtile = begin / TILE_KEYS;
-      const int num_subtiles = (end - 1) / TILE_KEYS + 1 - first_subtile;
-      u32 owners = __ballot_sync(0xffffffff, begin < end && lane % LANES_OF_BLOCK == 0);
-#pragma unroll 1
-      for (; owners != 0; owners &= owners - 1) {
-        const int owner = __ffs(owners) - 1;
-        const int first_token = __shfl_sync(0xffffffff, lane_block, owner) * TOKENS_PER_BLOCK;
-        const int first_tile = tile * RESIDENT_TILES + __shfl_sync(0xffffffff, first_subtile, owner);
-        const int num_tiles = __shfl_sync(0xffffffff, num_subtiles, owner);
-        hand_on({first_token, first_tile, num_tiles, loads_of_tile});
-        loads = loads_of_tile;
-      }
+    for (; walk.owners != 0; walk.owners &= walk.owners - 1) {
+      const int owner = __ffs(walk.owners) - 1;
+      const int first_token = __shfl_sync(0xffffffff, walk.block, owner) * TOKENS_PER_BLOCK;
+      const int subtiles = __shfl_sync(0xffffffff, walk.subtiles, owner);
+      hand_on({first_token, subtiles / 8, subtiles % 8, loads}, first_of_tile);
+      first_of_tile = false;
     }
+    walk.first += WARP_BLOCKS;
+    if (walk.first * walk.share.parts >= count_blocks(args) << args.log2_pieces) {
+      walk.first = 0;
+      walk.tile += gridDim.x;
+      loads += !first_of_tile;
+      first_of_tile = true;
+      if (walk.tile >= count_key_tiles(args)) return loads;
+    }
+    look_at_units(walk, args);
   }
 }
 
@@ -845,7 +893,7 @@ mlaindex_score_sm_100a_k_resident_h64_d128_ragged_causal_f32(
   const u32 work_full = accumulator_empty + 8 * ACCUMULATOR_STAGES;         // [BLOCK_STAGES]: work and ranges are written
   const u32 weights_full = work_full + 8 * BLOCK_STAGES;                    // [BLOCK_STAGES]: weights are written
   const u32 q_full = weights_full + 8 * BLOCK_STAGES;                       // [BLOCK_STAGES]: Q has landed
-  const u32 block_empty = q_full + 8 * BLOCK_STAGES;                        // [BLOCK_STAGES]: all that waited for the block are done with it
+  const u32 block_empty = q_full + 8 * BLOCK_STAGES;                        // [BLOCK_STAGES]: MMA and math warps are done with the block
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (warp == TMA_WARP) {
@@ -865,7 +913,7 @@ mlaindex_score_sm_100a_k_resident_h64_d128_ragged_causal_f32(
       mbarrier_init(work_full + 8 * stage, 1);
       mbarrier_init(weights_full + 8 * stage, 1);
       mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
+      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 1);
     }
     mbarrier_init_fence();
   }
@@ -873,50 +921,57 @@ mlaindex_score_sm_100a_k_resident_h64_d128_ragged_causal_f32(
     tensor_memory_allocate(shared_address(tensor_memory_slot), TENSOR_MEMORY_COLUMNS);
     tensor_memory_fence_before_barrier();
   }
-  __syncthreads();
-  tensor_memory_fence_after_barrier();
-  const u32 accumulators = *tensor_memory_slot;
-
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
-    if (warp == TMA_WARP) {
+    if (warp == TMA_WARP || warp == SCHEDULER_WARP) {
+      // Both walk through the share, and each brings its part of a block. They look for the first block before the
+      // barriers are ready, because that takes as long.
       const int lane = lane_index();
-      const int first_tile = key_share(args).tile;
-      const bool has_keys = first_tile < count_key_tiles(args);
-      if (has_keys && elect_one()) load_keys(key_tiles, k_map, key_full, first_tile * RESIDENT_KEYS);
-      int loads = 0;
+      ShareWalk walk = start_walk(args);
+      cta_barrier();
       RingCursor block;
+      const int loads = walk_share(walk, args, [&](const Work& work, bool first_of_tile) {
+        Block& next = blocks[block.stage];
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (warp == TMA_WARP) {
+          if (elect_one()) {
+            const u32 q_barrier = q_full + 8 * block.stage;
+            mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
 #pragma unroll 1
-      while (true) {
-        mbarrier_wait(work_full + 8 * block.stage, block.parity);
-        Block& current = blocks[block.stage];
-        const Work work = current.work;
-        if (work.num_tiles == 0) break;
-        if (elect_one()) {
-          if (work.loads != loads) {
-            wait_for_use_of_keys(key_full, loads & 1, block_empty, block);
-            load_keys(key_tiles, k_map, key_full, work.first_tile / RESIDENT_TILES * RESIDENT_KEYS);
+            for (int group = 0; group < COLUMN_GROUPS; ++group) {
+              tma_load_3d(q_ring + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0,
+                          work.first_token + group * TOKENS_PER_GROUP, 0);
+            }
+            if (first_of_tile) {
+              if (work.loads > 0) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
+              load_keys(key_tiles, k_map, key_full, work.first_tile);
+            }
           }
-          const u32 q_barrier = q_full + 8 * block.stage;
-          mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
-#pragma unroll 1
-          for (int group = 0; group < COLUMN_GROUPS; ++group) {
-            tma_load_3d(q_ring + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0,
-                        work.first_token + group * TOKENS_PER_GROUP, 0);
-          }
-        }
-        loads = work.loads;
-        __syncwarp();
-        stage_half_weights(current.half_weights, work.first_token, args);
-        __syncwarp();
-        if (lane == 0) {
-          mbarrier_arrive(weights_full + 8 * block.stage);
-          mbarrier_arrive(block_empty + 8 * block.stage);
+          __syncwarp();
+          stage_half_weights(next.half_weights, work.first_token, args);
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(weights_full + 8 * block.stage);
+        } else {
+          if (lane == 0) next.work = work;
+          stage_ranges(next.ranges, work.first_token, args);
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
         }
         block.advance(BLOCK_STAGES);
+      });
+      if (warp == TMA_WARP) {
+        if (loads > 0) wait_for_keys(key_full, loads - 1 & 1);
+      } else {
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (lane == 0) {
+          blocks[block.stage].work = {0, 0, 0, 0};
+          mbarrier_arrive(work_full + 8 * block.stage);
+        }
       }
-      if (has_keys) wait_for_keys(key_full, loads & 1);
     } else if (warp == MMA_WARP) {
+      cta_barrier();
+      tensor_memory_fence_after_barrier();
+      const u32 accumulators = *tensor_memory_slot;
       if (elect_one()) {
         RingCursor block;
         u32 num_done = 0;  // subtiles
@@ -950,25 +1005,14 @@ mlaindex_score_sm_100a_k_resident_h64_d128_ragged_causal_f32(
         }
       }
       __syncwarp();
-    } else if (warp == SCHEDULER_WARP) {
-      const int lane = lane_index();
-      RingCursor block;
-      walk_share(args, [&](const Work& work) {
-        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-        Block& next = blocks[block.stage];
-        if (lane == 0) next.work = work;
-        stage_ranges(next.ranges, work.first_token, args);
-        __syncwarp();
-        if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-        block.advance(BLOCK_STAGES);
-      });
-      mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-      if (lane == 0) {
-        blocks[block.stage].work = {0, 0, 0, 0};
-        mbarrier_arrive(work_full + 8 * block.stage);
-      }
+    } else {
+      // The last warp, which has nothing else to do.
+      cta_barrier();
     }
   } else {
+    cta_barrier();
+    tensor_memory_fence_after_barrier();
+    const u32 accumulators = *tensor_memory_slot;
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
     const int lane = lane_index();
     const int group = warp / 4;
@@ -1034,6 +1078,6 @@ mlaindex_score_sm_100a_k_resident_h64_d128_ragged_causal_f32(
   __syncthreads();
   if (warp == MMA_WARP) {
     tensor_memory_fence_after_barrier();
-    tensor_memory_release(accumulators, TENSOR_MEMORY_COLUMNS);
+    tensor_memory_release(*tensor_memory_slot, TENSOR_MEMORY_COLUMNS);
   }
 }

@@ -134,7 +134,8 @@ struct ScoreArguments {
   int num_keys;
   int num_columns;           // width of the output: visible ends are clamped to it
   int num_requests;
-  int reserved[2];
+  u32 cta_of_unit;           // keys that stay: see common/resident_schedule.cuh; else 0
+  int log2_pieces;
   PageArguments pages;
 };
 static_assert(sizeof(ScoreArguments) == 128, "generator/kernel_arguments.h has the same layout");
@@ -151,6 +152,9 @@ __device__ __forceinline__ void mbarrier_init(u32 barrier, u32 arrivals) {
 __device__ __forceinline__ void mbarrier_init_fence() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
+
+// __syncthreads() that warps may come to at different places of the code.
+__device__ __forceinline__ void cta_barrier() { asm volatile("bar.sync 0;" ::: "memory"); }
 
 __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");

@@ -27,8 +27,7 @@
 // scores its block, subtile by subtile, while another starts on its own, so that the tensor core does not wait for
 // barriers and weights. A lane folds whole tokens (lane_fold.cuh).
 //
-// One CTA stays on each SM, for a tile of keys and a part of the tokens (resident_schedule.cuh). Keys are asked for at
-// once; the scheduler warp then hands on one block after the other that sees some of them.
+// One CTA stays on each SM, for a tile of keys and a part of the tokens (resident_schedule.cuh).
 
 constexpr int NUM_HEADS = 4;
 constexpr int PADDED_HEADS = 4;
@@ -107,7 +106,8 @@ struct ScoreArguments {
   int num_keys;
   int num_columns;           // width of the output: visible ends are clamped to it
   int num_requests;
-  int reserved[2];
+  u32 cta_of_unit;           // keys that stay: see common/resident_schedule.cuh; else 0
+  int log2_pieces;
 };
 static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has the same layout");
 
@@ -123,6 +123,9 @@ __device__ __forceinline__ void mbarrier_init(u32 barrier, u32 arrivals) {
 __device__ __forceinline__ void mbarrier_init_fence() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
+
+// __syncthreads() that warps may come to at different places of the code.
+__device__ __forceinline__ void cta_barrier() { asm volatile("bar.sync 0;" ::: "memory"); }
 
 __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
@@ -192,15 +195,14 @@ __device__ __forceinline__ void tma_load_3d(u32 destination, const TensorMap& ma
 constexpr int TILE_BYTES = TILE_KEYS * DEPTH;
 constexpr int RESIDENT_TILES = RESIDENT_KEYS / TILE_KEYS;
 
-// Asks for the subtiles of the tile from key on, one after the other; past the last key TMA finds zeros.
-__device__ __forceinline__ void load_keys(u32 key_tiles, const TensorMap& k_map, u32 key_full, int key) {
+// Asks for the subtiles of the tile that `subtile` is one of, that one first; past the last key TMA finds zeros.
+__device__ __forceinline__ void load_keys(u32 key_tiles, const TensorMap& k_map, u32 key_full, int subtile) {
+  const int first = subtile % RESIDENT_TILES;
 #pragma unroll 1
-  for (int tile = 0; tile < RESIDENT_TILES; ++tile) {
-    mbarrier_arrive_expect_bytes(key_full, TILE_BYTES);
-    tma_load_2d(key_tiles, k_map, key_full, 0, key);
-    key_tiles += TILE_BYTES;
-    key_full += 8;
-    key += TILE_KEYS;
+  for (int i = 0; i < RESIDENT_TILES; ++i) {
+    const int place = (first + i) % RESIDENT_TILES;
+    mbarrier_arrive_expect_bytes(key_full + 8 * place, TILE_BYTES);
+    tma_load_2d(key_tiles + place * TILE_BYTES, k_map, key_full + 8 * place, 0, (subtile - first + place) * TILE_KEYS);
   }
 }
 
@@ -323,10 +325,12 @@ __device__ __forceinline__ u32 sum_up_to_lane(u32 value) {
 // common/resident_schedule.cuh -------------------------------------------------------------
 // Shares of a launch for CTAs that keep keys: each has a tile of RESIDENT_KEYS keys, and of the tokens a part.
 //
-// How many CTAs a tile gets follows from sizes alone, so that nothing has to be read or counted before keys and
-// queries are asked for: the tokens of one request, of which later ones see more where the mask is causal, are shared
-// out evenly; other batches are scored all the same, but less evenly. The token blocks of a tile go round among its
-// CTAs forth and back, so that each gets long and short ones.
+// What is dealt out are units: a token block against a piece of a tile, which is the whole tile where there are blocks
+// enough, else a half or a subtile. How many a CTA takes and how large a piece is, the host decides from sizes alone
+// (generator/resident_schedule.h), so that nothing has to be read or counted before keys and queries are asked for: the
+// tokens of one request, of which later ones see more where the mask is causal, are shared out evenly; other batches are
+// scored all the same, but less evenly. The units of a tile go round among its CTAs forth and back, those of the last
+// tokens first, so that each CTA gets long and short ones.
 
 // One token block against some of the keys of a tile, in subtiles of TILE_KEYS.
 struct Work {
@@ -338,7 +342,7 @@ struct Work {
 
 struct KeyShare {
   int tile;   // the CTA's first one; it goes on with every gridDim.x-th
-  int part;   // of the tokens
+  int part;   // of the units
   int parts;
 };
 
@@ -346,52 +350,94 @@ __device__ __forceinline__ int count_key_tiles(const ScoreArguments& args) {
   return static_cast<int>((args.num_keys + (RESIDENT_KEYS - 1u)) / RESIDENT_KEYS);
 }
 
-// By a whole warp.
-__device__ __forceinline__ KeyShare key_share(const ScoreArguments& args) {
-  const int num_tiles = count_key_tiles(args);
-  const int ctas = gridDim.x;
-  const int cta = blockIdx.x;
-  if (num_tiles >= ctas) return {cta, 0, 1};
-  const int parts = ctas / num_tiles;
-  return {cta / parts, cta % parts, parts};  // the last CTAs may find no tile
+// Subtiles of a piece.
+__device__ __forceinline__ int piece_tiles(const ScoreArguments& args) { return RESIDENT_TILES >> args.log2_pieces; }
+
+// CTAs for so many units, at least one.
+__device__ __forceinline__ u32 count_parts(u32 units, const ScoreArguments& args) {
+  return 1 + static_cast<u32>((units - static_cast<u64>(units > 0)) * args.cta_of_unit >> 31);
 }
 
-// The index of the i-th token block of a share.
-__device__ __forceinline__ u32 share_block(const KeyShare& share, u32 i) {
+// Every CTA has one, because the grid has as many as the tiles. By a whole warp.
+__device__ __forceinline__ KeyShare key_share(const ScoreArguments& args) {
+  const int num_tiles = count_key_tiles(args);
+  const int cta = blockIdx.x;
+  if (num_tiles >= gridDim.x) return {cta, 0, 1};
+  const u32 num_blocks = count_blocks(args);
+  const int parts = count_parts(num_blocks << args.log2_pieces, args);
+  return {cta / parts, cta % parts, parts};
+}
+
+// The index of the i-th unit of a share.
+__device__ __forceinline__ u32 share_unit(const KeyShare& share, u32 i) {
   return i * share.parts + (i % 2 == 0 ? share.part : share.parts - 1 - share.part);
 }
 
-// Calls hand_on(work) for every block of the CTA's share that sees keys of its tile, by a whole warp.
-template <typename HandOn>
-__device__ __forceinline__ void walk_share(const ScoreArguments& args, HandOn hand_on) {
-  const int lane = lane_index();
-  const KeyShare share = key_share(args);
-  const int num_key_tiles = count_key_tiles(args);
+// A warp's way through the share of its CTA, on which each lane, or a few together, look at one unit.
+//
+// Units of the first piece come before those of the next: where few tokens see a piece, the units that see none are
+// together, and no CTA gets more of them than others.
+struct ShareWalk {
+  KeyShare share;
+  int tile;
+  u32 first;          // of the units looked at
+  u32 block;          // of the lane's unit
+  u32 subtiles;       // that it sees: 8 times the first one, and their number
+  u32 owners;         // lanes whose units see keys, one for each
+};
+
+// Looks at the walk's units, by a whole warp.
+__device__ __forceinline__ void look_at_units(ShareWalk& walk, const ScoreArguments& args) {
   const u32 num_blocks = count_blocks(args);
-  int loads = 0;
+  const u32 unit = share_unit(walk.share, walk.first + lane_index() / LANES_OF_BLOCK);
+  const u32 piece = (unit >= num_blocks) + (unit >= 2 * num_blocks) + (unit >= 3 * num_blocks);
+  const bool exists = unit < num_blocks << args.log2_pieces;
+  walk.block = exists ? num_blocks - 1 - (unit - piece * num_blocks) : num_blocks;  // past the last, where no token is
+  const BlockKeys keys = block_keys(walk.block, args);
+  const int piece_keys = piece_tiles(args) * TILE_KEYS;
+  const int first_key = walk.tile * RESIDENT_KEYS + piece * piece_keys;
+  const int begin = max(keys.begin - first_key, 0);  // in the piece
+  const int end = min(keys.end - first_key, piece_keys);
+  const u32 first_subtile = static_cast<u32>(first_key + begin) / TILE_KEYS;
+  walk.subtiles = 7 * first_subtile + static_cast<u32>(first_key + end - 1) / TILE_KEYS + 1;
+  walk.owners = __ballot_sync(0xffffffff, begin < end && lane_index() % LANES_OF_BLOCK == 0);
+}
+
+// At the first units of the CTA's share.
+__device__ __forceinline__ ShareWalk start_walk(const ScoreArguments& args) {
+  ShareWalk walk;
+  walk.share = key_share(args);
+  walk.tile = walk.share.tile;
+  walk.first = 0;
+  look_at_units(walk, args);
+  return walk;
+}
+
+// Calls hand_on(work, first of its tile) for every unit of a walk that has just been started, if it sees keys of its tile,
+// by a whole warp. Returns how often keys have to be loaded.
+template <typename HandOn>
+__device__ __forceinline__ int walk_share(ShareWalk& walk, const ScoreArguments& args, HandOn hand_on) {
+  int loads = 0;  // before this tile's
+  bool first_of_tile = true;
 #pragma unroll 1
-  for (int tile = share.tile; tile < num_key_tiles; tile += gridDim.x) {
-    const int loads_of_tile = tile == share.tile ? 0 : loads + 1;
-    const int first_key = tile * RESIDENT_KEYS;
+  while (true) {
 #pragma unroll 1
-    for (u32 first = 0; first * share.parts < num_blocks; first += WARP_BLOCKS) {
-      const u32 lane_block = share_block(share, first + lane / LANES_OF_BLOCK);
-      const BlockKeys keys = block_keys(lane_block, args);
-      const int begin = max(keys.begin - first_key, 0);  // in the tile
-      const int end = min(keys.end - first_key, RESIDENT_KEYS);
-      const int first_subtile = begin / TILE_KEYS;
-      const int num_subtiles = (end - 1) / TILE_KEYS + 1 - first_subtile;
-      u32 owners = __ballot_sync(0xffffffff, begin < end && lane % LANES_OF_BLOCK == 0);
-#pragma unroll 1
-      for (; owners != 0; owners &= owners - 1) {
-        const int owner = __ffs(owners) - 1;
-        const int first_token = __shfl_sync(0xffffffff, lane_block, owner) * TOKENS_PER_BLOCK;
-        const int first_tile = tile * RESIDENT_TILES + __shfl_sync(0xffffffff, first_subtile, owner);
-        const int num_tiles = __shfl_sync(0xffffffff, num_subtiles, owner);
-        hand_on({first_token, first_tile, num_tiles, loads_of_tile});
-        loads = loads_of_tile;
-      }
+    for (; walk.owners != 0; walk.owners &= walk.owners - 1) {
+      const int owner = __ffs(walk.owners) - 1;
+      const int first_token = __shfl_sync(0xffffffff, walk.block, owner) * TOKENS_PER_BLOCK;
+      const int subtiles = __shfl_sync(0xffffffff, walk.subtiles, owner);
+      hand_on({first_token, subtiles / 8, subtiles % 8, loads}, first_of_tile);
+      first_of_tile = false;
     }
+    walk.first += WARP_BLOCKS;
+    if (walk.first * walk.share.parts >= count_blocks(args) << args.log2_pieces) {
+      walk.first = 0;
+      walk.tile += gridDim.x;
+      loads += !first_of_tile;
+      first_of_tile = true;
+      if (walk.tile >= count_key_tiles(args)) return loads;
+    }
+    look_at_units(walk, args);
   }
 }
 
@@ -690,6 +736,44 @@ __device__ __forceinline__ void tma_load_2d_hinted(u32 destination, const Tensor
       : "memory");
 }
 
+// sm90/token_weights.cuh -------------------------------------------------------------------
+// q_scale of a block's tokens on its way to shared memory, in registers of one warp: that of the next block is asked for
+// before this one's is written.
+
+// What stage_token_weights() writes: zero for padding heads and for tokens past the last.
+struct TokenWeights {
+  static constexpr int LANES_OF_TOKEN = PADDED_HEADS < 32 ? PADDED_HEADS : 32;
+  static constexpr int TOKENS_OF_WARP = 32 / LANES_OF_TOKEN;
+  static constexpr int HEADS_OF_LANE = PADDED_HEADS / LANES_OF_TOKEN;  // of a token
+  static constexpr int TOKENS_OF_LANE = TOKENS_PER_BLOCK / TOKENS_OF_WARP;
+  float value[TOKENS_OF_LANE][HEADS_OF_LANE];
+
+  __device__ __forceinline__ void load(int first_token, const ScoreArguments& args) {
+    int token = first_token + lane_index() / LANES_OF_TOKEN;
+    const int first_head = lane_index() % LANES_OF_TOKEN;
+    const float* source = args.q_scale + token * args.q_scale_stride + first_head;
+#pragma unroll
+    for (int i = 0; i < TOKENS_OF_LANE; ++i) {
+#pragma unroll
+      for (int j = 0; j < HEADS_OF_LANE; ++j) {
+        const int head = j * LANES_OF_TOKEN;
+        value[i][j] = token < args.num_tokens && first_head + head < NUM_HEADS ? source[head] : 0.0f;
+      }
+      source += TOKENS_OF_WARP * args.q_scale_stride;
+      token += TOKENS_OF_WARP;
+    }
+  }
+
+  __device__ __forceinline__ void store(float* staged) const {
+    staged += lane_index() / LANES_OF_TOKEN * WEIGHT_STRIDE + lane_index() % LANES_OF_TOKEN;
+#pragma unroll
+    for (int i = 0; i < TOKENS_OF_LANE; ++i) {
+#pragma unroll
+      for (int j = 0; j < HEADS_OF_LANE; ++j) staged[i * TOKENS_OF_WARP * WEIGHT_STRIDE + j * LANES_OF_TOKEN] = value[i][j];
+    }
+  }
+};
+
 constexpr int Q_BYTES = 128 * ACCUMULATORS * DEPTH;
 constexpr int MATH_WARPS = 4 * MATH_WARPGROUPS;
 constexpr int TMA_WARP = MATH_WARPS;
@@ -717,7 +801,7 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
   const u32 work_full = key_full + 8 * RESIDENT_TILES;            // [BLOCK_STAGES]: work and ranges are written
   const u32 weights_full = work_full + 8 * BLOCK_STAGES;          // [BLOCK_STAGES]: weights are written
   const u32 q_full = weights_full + 8 * BLOCK_STAGES;             // [BLOCK_STAGES]: Q has landed
-  const u32 block_empty = q_full + 8 * BLOCK_STAGES;              // [BLOCK_STAGES]: all that waited for the block are done with it
+  const u32 block_empty = q_full + 8 * BLOCK_STAGES;              // [BLOCK_STAGES]: a warpgroup is done with the block
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (warp == TMA_WARP) {
@@ -732,92 +816,89 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
       mbarrier_init(work_full + 8 * stage, 1);
       mbarrier_init(weights_full + 8 * stage, 1);
       mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
+      mbarrier_init(block_empty + 8 * stage, MATH_WARPS);
     }
     mbarrier_init_fence();
   }
-  __syncthreads();
-
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
-    if (warp == TMA_WARP) {
-      const int first_tile = key_share(args).tile;
-      if (elect_one()) {
-        const bool has_keys = first_tile < count_key_tiles(args);
-        if (has_keys) load_keys(key_tiles, k_map, key_full, first_tile * RESIDENT_KEYS);
-        int loads = 0;
-        RingCursor block;
-#pragma unroll 1
-        while (true) {
-          mbarrier_wait(work_full + 8 * block.stage, block.parity);
-          const Work work = blocks[block.stage].work;
-          if (work.num_tiles == 0) break;
-          if (work.loads != loads) {
-            wait_for_use_of_keys(key_full, loads & 1, block_empty, block);
-            loads = work.loads;
-            load_keys(key_tiles, k_map, key_full, work.first_tile / RESIDENT_TILES * RESIDENT_KEYS);
-          }
-          mbarrier_arrive(block_empty + 8 * block.stage);
-          const u32 q_barrier = q_full + 8 * block.stage;
-          mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
-          load_queries(q_ring + block.stage * Q_BYTES, q_map, q_barrier, work.first_token);
-          block.advance(BLOCK_STAGES);
-        }
-        if (has_keys) wait_for_keys(key_full, loads & 1);
-      }
-    } else if (warp == SCHEDULER_WARP) {
+    if (warp <= WEIGHTS_WARP) {
+      // Three warps walk through the share, and each brings its part of a block. They look for the first block before the
+      // barriers are ready, because that takes as long.
       const int lane = lane_index();
+      ShareWalk walk = start_walk(args);
+      cta_barrier();
+      TokenWeights weights;  // of the weights warp's last block, which it still has to write
+      bool has_weights = false;
       RingCursor block;
-      walk_share(args, [&](const Work& work) {
+      const auto write_weights = [&] {
         mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-        Block& next = blocks[block.stage];
-        if (lane == 0) next.work = work;
-        stage_ranges(next.ranges, work.first_token, args);
+        weights.store(blocks[block.stage].weights);
         __syncwarp();
-        if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+        if (lane_index() == 0) mbarrier_arrive(weights_full + 8 * block.stage);
+        block.advance(BLOCK_STAGES);
+      };
+      const int loads = walk_share(walk, args, [&](const Work& work, bool first_of_tile) {
+        if (warp == WEIGHTS_WARP) {
+          TokenWeights next;
+          next.load(work.first_token, args);
+          if (has_weights) write_weights();
+          weights = next;
+          has_weights = true;
+          return;
+        }
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (warp == TMA_WARP) {
+          if (elect_one()) {
+            const u32 q_barrier = q_full + 8 * block.stage;
+            mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
+            load_queries(q_ring + block.stage * Q_BYTES, q_map, q_barrier, work.first_token);
+            if (first_of_tile) {
+              if (work.loads > 0) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
+              load_keys(key_tiles, k_map, key_full, work.first_tile);
+            }
+          }
+        } else {
+          Block& next = blocks[block.stage];
+          if (lane == 0) next.work = work;
+          stage_ranges(next.ranges, work.first_token, args);
+          __syncwarp();
+          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+        }
         block.advance(BLOCK_STAGES);
       });
+      if (warp == SCHEDULER_WARP) {
 #pragma unroll 1
-      for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
-        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-        if (lane == 0) {
-          blocks[block.stage].work = {0, 0, 0, 0};
-          mbarrier_arrive(work_full + 8 * block.stage);
+        for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
+          mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+          if (lane == 0) {
+            blocks[block.stage].work = {0, 0, 0, 0};
+            mbarrier_arrive(work_full + 8 * block.stage);
+          }
+          block.advance(BLOCK_STAGES);
         }
-        block.advance(BLOCK_STAGES);
+      } else if (warp == WEIGHTS_WARP) {
+        if (has_weights) write_weights();
+      } else if (loads > 0) {
+        wait_for_keys(key_full, loads - 1 & 1);
       }
-    } else if (warp == WEIGHTS_WARP) {
-      const int lane = lane_index();
-      RingCursor block;
-#pragma unroll 1
-      while (true) {
-        mbarrier_wait(work_full + 8 * block.stage, block.parity);
-        const Work work = blocks[block.stage].work;
-        if (work.num_tiles == 0) break;
-        stage_token_weights(blocks[block.stage].weights, work.first_token, args);
-        __syncwarp();
-        if (lane == 0) {
-          mbarrier_arrive(weights_full + 8 * block.stage);
-          mbarrier_arrive(block_empty + 8 * block.stage);
-        }
-        block.advance(BLOCK_STAGES);
-      }
-    }
-    else {
+    } else {
       // The last warp, which has nothing else to do.
+      cta_barrier();
       fill_rows_of_grid(blockIdx.x, gridDim.x, args);
     }
     return;
   }
 
+  cta_barrier();
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
-  const int lane = lane_index();
-  const int quad_lane = lane % 4;
+  const int quad_lane = lane_index() % 4;
   const int lane_token = quad_lane % TOKENS_PER_BOX;  // the lane's first one
-  u32 stage = warp / 4;                               // of the warpgroup's next block
-  u32 parity = 0;
+  u32 taken = warp / 4;                               // blocks before the warpgroup's next one
 #pragma unroll 1
   while (true) {
+    const u32 stage = taken % BLOCK_STAGES;
+    const u32 parity = taken / BLOCK_STAGES & 1;
     mbarrier_wait(work_full + 8 * stage, parity);
     const Block& current = blocks[stage];
     const Work work = current.work;
@@ -830,7 +911,7 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
     const u64 q_descriptor = wgmma_descriptor(q_ring + stage * Q_BYTES);
     mbarrier_wait(q_full + 8 * stage, parity);
 
-    int key = work.first_tile * TILE_KEYS + 16 * (warp % 4) + lane / 4;  // and key + 8
+    int key = work.first_tile * TILE_KEYS + 16 * (warp % 4) + lane_index() / 4;  // and key + 8
     const float* scale = args.k_scale + key;
     ScoreElement* slot = args.scores + (work.first_token + lane_token) * args.row_stride + key;
     u32 tile = work.first_tile % RESIDENT_TILES;
@@ -848,11 +929,7 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
       slot += TILE_KEYS;
     } while (++tile != end_tile);
     __syncwarp();
-    if (lane == 0) mbarrier_arrive_times(block_empty + 8 * stage, MATH_WARPGROUPS);  // also for the other warpgroups
-    stage += MATH_WARPGROUPS;
-    if (stage >= BLOCK_STAGES) {
-      stage -= BLOCK_STAGES;
-      parity ^= 1;
-    }
+    if (lane_index() == 0) mbarrier_arrive_times(block_empty + 8 * stage, MATH_WARPGROUPS);  // also for the other warpgroups
+    taken += MATH_WARPGROUPS;
   }
 }
