@@ -55,8 +55,9 @@ def ours(mlaindex, plan, query_offsets, key_offsets, heads, q, q_scale, k, k_sca
     scores = torch.empty(tokens, keys, device="cuda")
     offsets = [torch.tensor(n, dtype=torch.int32, device="cuda") for n in (query_offsets, key_offsets)]
     arguments = struct.pack(
-        "<QQQQQqqiiiiii", q_scale.data_ptr(), k_scale.data_ptr(), scores.data_ptr(), offsets[0].data_ptr(),
-        offsets[1].data_ptr(), heads, keys, tokens, keys, keys, requests, 0, 0)
+        "<QQQQQqqiiiiIHH", q_scale.data_ptr(), k_scale.data_ptr(), scores.data_ptr(), offsets[0].data_ptr(),
+        offsets[1].data_ptr(), heads, keys, tokens, keys, keys, requests,
+        *(kernel.launch[name] for name in ("unit_share", "in_sequence", "log2_pieces")))
     launch = kernel.bind(
         tensor_map(q.data_ptr(), [DEPTH, 2, tokens, heads // 2], [DEPTH, heads * DEPTH, 2 * DEPTH],
                    [DEPTH, 2, 2 if padded_heads > 64 else 4, padded_heads // 2]),

@@ -25,8 +25,9 @@ struct KernelArguments {
   std::int32_t num_keys = 0;
   std::int32_t num_columns = 0;     // width of the output; visible ends are clamped to it
   std::int32_t num_requests = 0;    // ragged masks and paged keys
-  std::uint32_t cta_of_unit = 0;    // of generator/resident_schedule.h; of plans that keep no keys 0
-  std::int32_t log2_pieces = 0;
+  std::uint32_t unit_share = 0;     // these of generator/resident_schedule.h; of plans that keep no keys 0
+  std::uint16_t in_sequence = 0;
+  std::uint16_t log2_pieces = 0;
 };
 
 struct PageArguments {

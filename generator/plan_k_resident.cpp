@@ -28,7 +28,7 @@ Plan sm90_k_resident(const Spec& spec) {
   const bool many_heads = plan.padded_heads >= 64;
   const int math_warpgroups = many_heads ? 2 : 4;
   const int math_warps = 4 * math_warpgroups;
-  const int producer_registers = many_heads ? 56 : 32;
+  const int producer_registers = many_heads ? 40 : 32;
   plan.mma_m = plan.tile_keys = 64;
   plan.mma_n = 128;
   plan.mma_k = 32;
@@ -41,7 +41,7 @@ Plan sm90_k_resident(const Spec& spec) {
   plan.num_threads = 128 * (math_warpgroups + 1);
   plan.ctas_per_sm = 1;
   plan.entry_registers = many_heads ? 168 : 96;
-  plan.roles = {{"math: wgmma, fold, store", 0, math_warps, many_heads ? 224 : 112},
+  plan.roles = {{"math: wgmma, fold, store", 0, math_warps, many_heads ? 232 : 112},
                 {"TMA producer", math_warps, 1, producer_registers},
                 {"scheduler", math_warps + 1, 1, producer_registers},
                 {"q_scale", math_warps + 2, 1, producer_registers},

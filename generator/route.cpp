@@ -162,7 +162,7 @@ LaunchGrid launch_grid(const Spec& spec, const Plan& plan, const ProblemSize& si
   if (blocks <= 0 || tiles <= 0) return {};
   if (plan.family == "k_resident") {
     const ResidentSchedule schedule = resident_schedule(plan, spec.mask == Mask::ragged_causal, size, slots);
-    return {schedule.ctas, 1, schedule.cta_of_unit, schedule.log2_pieces};
+    return {schedule.ctas, 1, schedule.unit_share(), schedule.in_sequence, static_cast<std::uint16_t>(schedule.log2_pieces)};
   }
   if (plan.persistent) return {static_cast<int>(std::min(slots, blocks * tiles)), 1};
   return {static_cast<int>(blocks), key_parts(blocks, tiles, slots)};

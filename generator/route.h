@@ -55,8 +55,10 @@ std::string explain_route(const Route& route, const RouteTable& table);
 struct LaunchGrid {
   int x = 1;
   int y = 1;
-  std::uint32_t cta_of_unit = 0;  // of plans that keep keys: see generator/resident_schedule.h
-  int log2_pieces = 0;
+  // Of plans that keep keys: what generator/resident_schedule.h tells the kernel.
+  std::uint32_t unit_share = 0;
+  std::uint16_t in_sequence = 0;
+  std::uint16_t log2_pieces = 0;
 };
 LaunchGrid launch_grid(const Spec& spec, const Plan& plan, const ProblemSize& size, int num_sms) noexcept;
 

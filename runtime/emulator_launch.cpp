@@ -147,7 +147,8 @@ Result<emulator::RunReport> launch_on_emulator(const CompiledKernel& kernel, con
       .num_keys = static_cast<std::int32_t>(problem.num_keys),
       .num_columns = static_cast<std::int32_t>(problem.num_columns),
       .num_requests = static_cast<std::int32_t>(problem.num_requests()),
-      .cta_of_unit = grid.cta_of_unit,
+      .unit_share = grid.unit_share,
+      .in_sequence = grid.in_sequence,
       .log2_pieces = grid.log2_pieces,
   };
   append(params, &arguments, sizeof(arguments));

@@ -186,7 +186,8 @@ Status Launcher::launch_kernel(const DeviceProblem& problem, cuda::Stream stream
       .num_keys = static_cast<std::int32_t>(problem.num_keys),
       .num_columns = static_cast<std::int32_t>(problem.num_columns),
       .num_requests = static_cast<std::int32_t>(problem.num_requests),
-      .cta_of_unit = grid_.cta_of_unit,
+      .unit_share = grid_.unit_share,
+      .in_sequence = grid_.in_sequence,
       .log2_pieces = grid_.log2_pieces,
   };
   const DevicePages& pages = problem.pages;

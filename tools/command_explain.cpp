@@ -101,6 +101,9 @@ Result<ExitCode> run_explain(Session& session, const ExplainOptions& explained) 
     const LowerBound bound = lower_bound(*spec, *options.num_tokens, *options.num_keys);
     const LaunchGrid grid = launch_grid(*spec, *plan, size_of(options), bound.num_sms);
     launch["grid"] = {grid.x, grid.y};
+    launch["unit_share"] = grid.unit_share;
+    launch["in_sequence"] = grid.in_sequence;
+    launch["log2_pieces"] = grid.log2_pieces;
     output.line();
     output.line(plan->persistent ? fmt::format("grid       {} CTA(s), which share out the key tiles, on the {} SMs of one {}",
                                                grid.x, bound.num_sms, bound.device)

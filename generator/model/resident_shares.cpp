@@ -4,36 +4,65 @@
 #include <tuple>
 
 namespace mlaindex::model {
+namespace {
 
-ResidentShares resident_shares(const std::vector<std::int64_t>& tiles_of_blocks, std::int64_t resident_tiles,
-                               const std::vector<std::int64_t>& parts, int log2_pieces, std::int64_t num_ctas) {
-  const auto num_sets = static_cast<std::int64_t>(parts.size());
+// Key tiles of a set's unit: of its first piece come first, and of these the last blocks.
+std::int64_t tiles_of_unit(const std::vector<std::int64_t>& tiles_of_blocks, std::int64_t resident_tiles, std::int64_t set,
+                           std::int64_t unit, int log2_pieces) {
   const auto num_blocks = static_cast<std::int64_t>(tiles_of_blocks.size());
   const std::int64_t piece_tiles = resident_tiles >> log2_pieces;
+  const std::int64_t first_tile = set * resident_tiles + unit / num_blocks * piece_tiles;
+  const std::int64_t seen = tiles_of_blocks[static_cast<std::size_t>(num_blocks - 1 - unit % num_blocks)] - first_tile;
+  return std::clamp<std::int64_t>(seen, 0, piece_tiles);
+}
+
+void add(TileShare& share, std::int64_t tiles) {
+  share.tiles += tiles;
+  share.blocks += tiles > 0;
+}
+
+bool shorter(const TileShare& a, const TileShare& b) { return std::tie(a.tiles, a.blocks) < std::tie(b.tiles, b.blocks); }
+
+}  // namespace
+
+ResidentShares resident_shares(const std::vector<std::int64_t>& tiles_of_blocks, std::int64_t resident_tiles,
+                               const std::vector<std::int64_t>& parts, int log2_pieces) {
   ResidentShares result;
-  std::vector<TileShare> ctas(static_cast<std::size_t>(num_ctas));
-  std::int64_t first_cta = 0;
+  for (std::size_t set = 0; set < parts.size(); ++set) {
+    std::vector<TileShare> ctas(static_cast<std::size_t>(parts[set]));
+    result.key_loads += parts[set];
+    for (std::int64_t unit = 0; unit < static_cast<std::int64_t>(tiles_of_blocks.size()) << log2_pieces; ++unit) {
+      const std::int64_t tiles = tiles_of_unit(tiles_of_blocks, resident_tiles, static_cast<std::int64_t>(set), unit, log2_pieces);
+      const std::int64_t place = unit % parts[set];  // forth and back
+      add(ctas[static_cast<std::size_t>(unit / parts[set] % 2 == 0 ? place : parts[set] - 1 - place)], tiles);
+      add(result.total, tiles);
+    }
+    result.longest = std::max(result.longest, *std::ranges::max_element(ctas, shorter), shorter);
+  }
+  return result;
+}
+
+ResidentShares resident_shares(const std::vector<std::int64_t>& tiles_of_blocks, std::int64_t resident_tiles,
+                               std::int64_t num_sets, std::int64_t units_of_cta, int log2_pieces) {
+  ResidentShares result;
+  TileShare cta;
+  std::int64_t left = units_of_cta;
   for (std::int64_t set = 0; set < num_sets; ++set) {
-    const std::int64_t parts_of_set = parts[static_cast<std::size_t>(set)];
-    // CTAs with several sets take every num_ctas-th.
-    if (num_sets >= num_ctas) first_cta = set % num_ctas;
-    result.key_loads += parts_of_set;
-    for (std::int64_t unit = 0; unit < num_blocks << log2_pieces; ++unit) {
-      const std::int64_t block = num_blocks - 1 - (unit >> log2_pieces);
-      const std::int64_t piece = unit & ((1 << log2_pieces) - 1);
-      const std::int64_t place = unit % parts_of_set;  // forth and back among the parts
-      const std::int64_t part = unit / parts_of_set % 2 == 0 ? place : parts_of_set - 1 - place;
-      const std::int64_t first_tile = set * resident_tiles + piece * piece_tiles;
-      const std::int64_t seen = std::clamp<std::int64_t>(tiles_of_blocks[static_cast<std::size_t>(block)] - first_tile, 0, piece_tiles);
-      if (seen == 0) continue;
-      for (TileShare* share : {&ctas[static_cast<std::size_t>(first_cta + part)], &result.total}) {
-        share->tiles += seen;
-        ++share->blocks;
+    bool loaded = false;
+    for (std::int64_t unit = 0; unit < static_cast<std::int64_t>(tiles_of_blocks.size()) << log2_pieces; ++unit) {
+      const std::int64_t tiles = tiles_of_unit(tiles_of_blocks, resident_tiles, set, unit, log2_pieces);
+      result.key_loads += tiles > 0 && !loaded;
+      loaded = loaded || tiles > 0;
+      add(cta, tiles);
+      add(result.total, tiles);
+      result.longest = std::max(result.longest, cta, shorter);
+      if (--left == 0) {
+        cta = {};
+        left = units_of_cta;
+        loaded = false;
       }
     }
-    first_cta += parts_of_set;
   }
-  result.longest = *std::ranges::max_element(ctas, {}, [](const TileShare& share) { return std::tuple(share.tiles, share.blocks); });
   return result;
 }
 

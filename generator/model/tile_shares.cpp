@@ -109,8 +109,10 @@ Result<TileShares> tile_shares(const Spec& spec, const Plan& plan, const Problem
   const std::int64_t slots = static_cast<std::int64_t>(num_sms) * plan.ctas_per_sm;
   shares.ctas = static_cast<int>(std::min(ctas, slots));
   if (keys_stay) {
-    const std::vector<std::int64_t> parts = parts_of_tiles(plan, request.causal, size, {static_cast<int>(ctas), grid.cta_of_unit, grid.log2_pieces});
-    const ResidentShares resident = resident_shares(tiles, plan.key_stages, parts, grid.log2_pieces, ctas);
+    const ResidentSchedule schedule = resident_schedule(plan, request.causal, size, slots);
+    const ResidentShares resident =
+        schedule.in_sequence ? resident_shares(tiles, plan.key_stages, quotient_up(size.num_keys, plan.key_stages * plan.tile_keys), schedule.units_of_cta, schedule.log2_pieces)
+                             : resident_shares(tiles, plan.key_stages, parts_of_tiles(plan, request.causal, size, schedule), schedule.log2_pieces);
     shares.total = resident.total;
     shares.longest = resident.longest;
     shares.key_loads = resident.key_loads;

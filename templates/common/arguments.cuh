@@ -42,8 +42,9 @@ struct ScoreArguments {
   int num_keys;
   int num_columns;           // width of the output: visible ends are clamped to it
   int num_requests;
-  u32 cta_of_unit;           // keys that stay: see common/resident_schedule.cuh; else 0
-  int log2_pieces;
+  u32 unit_share;            // keys that stay, see common/resident_schedule.cuh: units of a CTA, or 2^31 / so many
+  u16 in_sequence;           // which of both
+  u16 log2_pieces;           // of a tile
 #if PAGED
   PageArguments pages;
 };

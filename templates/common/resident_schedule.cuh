@@ -1,11 +1,13 @@
-// Shares of a launch for CTAs that keep keys: each has a tile of RESIDENT_KEYS keys, and of the tokens a part.
+// Shares of a launch for CTAs that keep keys, a tile of RESIDENT_KEYS keys at a time.
 //
-// What is dealt out are units: a token block against a piece of a tile, which is the whole tile where there are blocks
+// What is shared out are units: a token block against a piece of a tile, which is the whole tile where there are blocks
 // enough, else a half or a subtile. How many a CTA takes and how large a piece is, the host decides from sizes alone
 // (generator/resident_schedule.h), so that nothing has to be read or counted before keys and queries are asked for: the
 // tokens of one request, of which later ones see more where the mask is causal, are shared out evenly; other batches are
-// scored all the same, but less evenly. The units of a tile go round among its CTAs forth and back, those of the last
-// tokens first, so that each CTA gets long and short ones.
+// scored all the same, but less evenly.
+//
+// Units of the last tokens come first. Either the units of a tile go round among its own CTAs forth and back, so that
+// each gets long and short ones; or each CTA takes a run of the sequence of all tiles' units, wherever it begins and ends.
 #pragma once
 #include "common/resident_keys.cuh"
 #include "common/token_block.cuh"
@@ -16,12 +18,6 @@ struct Work {
   int first_tile;  // subtile
   int num_tiles;   // 0: there is no more work
   int loads;       // how often the CTA has loaded keys before those of this work
-};
-
-struct KeyShare {
-  int tile;   // the CTA's first one; it goes on with every gridDim.x-th
-  int part;   // of the units
-  int parts;
 };
 
 __device__ __forceinline__ int count_key_tiles(const ScoreArguments& args) {
@@ -39,7 +35,8 @@ __device__ __forceinline__ u32 count_seen_units(int tile, u32 num_blocks, const 
   for (int subtile = 0; subtile < RESIDENT_TILES; subtile += piece_tiles(args)) {
     // As many of the last tokens see the piece's first key.
     const int tokens = min(args.num_tokens, args.num_keys - tile * RESIDENT_KEYS - subtile * TILE_KEYS);
-    if (tokens > 0) units += num_blocks - static_cast<u32>(args.num_tokens - tokens) / TOKENS_PER_BLOCK;
+    if (tokens <= 0) break;
+    units += num_blocks - static_cast<u32>(args.num_tokens - tokens) / TOKENS_PER_BLOCK;
   }
   return units;
 }
@@ -47,33 +44,7 @@ __device__ __forceinline__ u32 count_seen_units(int tile, u32 num_blocks, const 
 
 // CTAs for so many units, at least one.
 __device__ __forceinline__ u32 count_parts(u32 units, const ScoreArguments& args) {
-  return 1 + static_cast<u32>((units - static_cast<u64>(units > 0)) * args.cta_of_unit >> 31);
-}
-
-// Every CTA has one, because the grid has as many as the tiles. By a whole warp.
-__device__ __forceinline__ KeyShare key_share(const ScoreArguments& args) {
-  const int num_tiles = count_key_tiles(args);
-  const int cta = blockIdx.x;
-  if (num_tiles >= gridDim.x) return {cta, 0, 1};
-  const u32 num_blocks = count_blocks(args);
-#if MASK_CAUSAL
-  if (num_tiles <= 32) {
-    // A lane a tile.
-    const int lane = lane_index();
-    const u32 parts = lane < num_tiles ? count_parts(count_seen_units(lane, num_blocks, args), args) : 0;
-    const u32 reached = sum_up_to_lane(parts);
-    const int owner = __ffs(__ballot_sync(0xffffffff, reached > cta)) - 1;
-    const int parts_of_tile = __shfl_sync(0xffffffff, parts, owner);
-    return {owner, cta - static_cast<int>(__shfl_sync(0xffffffff, reached, owner)) + parts_of_tile, parts_of_tile};
-  }
-#endif
-  const int parts = count_parts(num_blocks << args.log2_pieces, args);
-  return {cta / parts, cta % parts, parts};
-}
-
-// The index of the i-th unit of a share.
-__device__ __forceinline__ u32 share_unit(const KeyShare& share, u32 i) {
-  return i * share.parts + (i % 2 == 0 ? share.part : share.parts - 1 - share.part);
+  return 1 + static_cast<u32>((units - static_cast<u64>(units > 0)) * args.unit_share >> 31);
 }
 
 // A warp's way through the share of its CTA, on which each lane, or a few together, look at one unit.
@@ -81,21 +52,54 @@ __device__ __forceinline__ u32 share_unit(const KeyShare& share, u32 i) {
 // Units of the first piece come before those of the next: where few tokens see a piece, the units that see none are
 // together, and no CTA gets more of them than others.
 struct ShareWalk {
-  KeyShare share;
   int tile;
-  u32 first;          // of the units looked at
-  u32 block;          // of the lane's unit
-  u32 subtiles;       // that it sees: 8 times the first one, and their number
-  u32 owners;         // lanes whose units see keys, one for each
+  u32 part;      // of the tile's CTAs; in sequence: the first unit of the CTA's run
+  u32 parts;     // how many these are; in sequence: units from there on, of this tile and others
+  u32 first;     // of the units looked at: the share's first ones of the tile are 0, 1, ...
+  u32 block;     // of the lane's unit
+  u32 subtiles;  // that it sees: 8 times the first one, and their number
+  u32 owners;    // lanes whose units see keys, one for each
 };
 
-// Looks at the walk's units, by a whole warp.
+__device__ __forceinline__ u32 count_units(const ScoreArguments& args) { return count_blocks(args) << args.log2_pieces; }
+
+// The CTA's share: every CTA has one. By a whole warp.
+__device__ __forceinline__ void find_share(ShareWalk& walk, const ScoreArguments& args) {
+  const u32 cta = blockIdx.x;
+  if (args.in_sequence) {
+    const u32 first_unit = cta * args.unit_share;
+    walk.tile = first_unit / count_units(args);
+    walk.part = first_unit % count_units(args);
+    walk.parts = args.unit_share;
+    return;
+  }
+#if MASK_CAUSAL
+  const int num_tiles = count_key_tiles(args);
+  if (num_tiles <= 32) {
+    // A lane a tile.
+    const int lane = lane_index();
+    const u32 parts = lane < num_tiles ? count_parts(count_seen_units(lane, count_blocks(args), args), args) : 0;
+    const u32 reached = sum_up_to_lane(parts);
+    walk.tile = __ffs(__ballot_sync(0xffffffff, reached > cta)) - 1;
+    walk.parts = __shfl_sync(0xffffffff, parts, walk.tile);
+    walk.part = cta + walk.parts - __shfl_sync(0xffffffff, reached, walk.tile);
+    return;
+  }
+#endif
+  walk.parts = count_parts(count_units(args), args);
+  walk.tile = cta / walk.parts;
+  walk.part = cta % walk.parts;
+}
+
+// Looks at the units from walk.first on, by a whole warp.
 __device__ __forceinline__ void look_at_units(ShareWalk& walk, const ScoreArguments& args) {
   const u32 num_blocks = count_blocks(args);
-  const u32 unit = share_unit(walk.share, walk.first + lane_index() / LANES_OF_BLOCK);
+  const u32 i = walk.first + lane_index() / LANES_OF_BLOCK;
+  u32 unit = i * walk.parts + (i % 2 == 0 ? walk.part : walk.parts - 1 - walk.part);
+  if (args.in_sequence) unit = i < walk.parts ? walk.part + i : 0xffffffff;
   const u32 piece = (unit >= num_blocks) + (unit >= 2 * num_blocks) + (unit >= 3 * num_blocks);
-  const bool exists = unit < num_blocks << args.log2_pieces;
-  walk.block = exists ? num_blocks - 1 - (unit - piece * num_blocks) : num_blocks;  // past the last, where no token is
+  // Past the last unit there is no token.
+  walk.block = unit < count_units(args) ? num_blocks - 1 - (unit - piece * num_blocks) : num_blocks;
   const BlockKeys keys = block_keys(walk.block, args);
   const int piece_keys = piece_tiles(args) * TILE_KEYS;
   const int first_key = walk.tile * RESIDENT_KEYS + piece * piece_keys;
@@ -109,8 +113,7 @@ __device__ __forceinline__ void look_at_units(ShareWalk& walk, const ScoreArgume
 // At the first units of the CTA's share.
 __device__ __forceinline__ ShareWalk start_walk(const ScoreArguments& args) {
   ShareWalk walk;
-  walk.share = key_share(args);
-  walk.tile = walk.share.tile;
+  find_share(walk, args);
   walk.first = 0;
   look_at_units(walk, args);
   return walk;
@@ -133,12 +136,18 @@ __device__ __forceinline__ int walk_share(ShareWalk& walk, const ScoreArguments&
       first_of_tile = false;
     }
     walk.first += WARP_BLOCKS;
-    if (walk.first * walk.share.parts >= count_blocks(args) << args.log2_pieces) {
+    const u32 num_units = count_units(args);
+    if (!args.in_sequence) {
+      if (walk.first * walk.parts >= num_units) return loads + !first_of_tile;
+    } else if (walk.first >= min(walk.parts, num_units - walk.part)) {
+      const u32 taken = num_units - walk.part;
+      if (walk.parts <= taken) return loads + !first_of_tile;
+      if (++walk.tile >= count_key_tiles(args)) return loads + !first_of_tile;
+      walk.parts -= taken;
+      walk.part = 0;
       walk.first = 0;
-      walk.tile += gridDim.x;
       loads += !first_of_tile;
       first_of_tile = true;
-      if (walk.tile >= count_key_tiles(args)) return loads;
     }
     look_at_units(walk, args);
   }

@@ -23,6 +23,13 @@ __device__ __forceinline__ int lane_index() {
   return lane;
 }
 
+// The same of its place in the CTA.
+__device__ __forceinline__ u32 thread_index() {
+  u32 thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
+
 // True in exactly one lane of a converged warp.
 __device__ __forceinline__ bool elect_one() {
   u32 elected;

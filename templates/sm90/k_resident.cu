@@ -73,10 +73,9 @@ KERNEL_NAME(
     if (warp <= WEIGHTS_WARP) {
       // Three warps walk through the share, and each brings its part of a block. They look for the first block before the
       // barriers are ready, because that takes as long.
-      const int lane = lane_index();
       ShareWalk walk = start_walk(args);
       cta_barrier();
-      TokenWeights weights;  // of the weights warp's last block, which it still has to write
+      TokenWeights weights;  // of the weights warp's last block, on their way while it goes on
       bool has_weights = false;
       RingCursor block;
       const auto write_weights = [&] {
@@ -88,10 +87,8 @@ KERNEL_NAME(
       };
       const int loads = walk_share(walk, args, [&](const Work& work, bool first_of_tile) {
         if (warp == WEIGHTS_WARP) {
-          TokenWeights next;
-          next.load(work.first_token, args);
           if (has_weights) write_weights();
-          weights = next;
+          weights.load(work.first_token, args);
           has_weights = true;
           return;
         }
@@ -108,10 +105,10 @@ KERNEL_NAME(
           }
         } else {
           Block& next = blocks[block.stage];
-          if (lane == 0) next.work = work;
+          if (lane_index() == 0) next.work = work;
           stage_ranges(next.ranges, work.first_token, args);
           __syncwarp();
-          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+          if (lane_index() == 0) mbarrier_arrive(work_full + 8 * block.stage);
         }
         block.advance(BLOCK_STAGES);
       });
@@ -119,7 +116,7 @@ KERNEL_NAME(
 #pragma unroll 1
         for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
           mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-          if (lane == 0) {
+          if (lane_index() == 0) {
             blocks[block.stage].work = {0, 0, 0, 0};
             mbarrier_arrive(work_full + 8 * block.stage);
           }
@@ -144,7 +141,7 @@ KERNEL_NAME(
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
   const int quad_lane = lane_index() % 4;
   const int lane_token = quad_lane % TOKENS_PER_BOX;  // the lane's first one
-  u32 taken = warp / 4;                               // blocks before the warpgroup's next one
+  u32 taken = warp / 4u;                              // blocks before the warpgroup's next one
 #pragma unroll 1
   while (true) {
     const u32 stage = taken % BLOCK_STAGES;
@@ -161,21 +158,29 @@ KERNEL_NAME(
     const u64 q_descriptor = wgmma_descriptor(q_ring + stage * Q_BYTES);
     mbarrier_wait(q_full + 8 * stage, parity);
 
-    int key = work.first_tile * TILE_KEYS + 16 * (warp % 4) + lane_index() / 4;  // and key + 8
+    const u32 thread = thread_index();
+    int key = work.first_tile * TILE_KEYS + 16 * (thread / 32 % 4) + thread % 32 / 4;  // and key + 8
+#if ACCUMULATORS == 2
     const float* scale = args.k_scale + key;
+#endif
     ScoreElement* slot = args.scores + (work.first_token + lane_token) * args.row_stride + key;
     u32 tile = work.first_tile % RESIDENT_TILES;
     const u32 end_tile = tile + work.num_tiles;
 #pragma unroll 1
     do {
       float k_scale[2];  // read here, used after the MMA
+#if ACCUMULATORS == 1
+      const float* scale = args.k_scale + key;  // kept across tiles, it would spill
+#endif
       k_scale[0] = key < args.num_keys ? scale[0] : 0.0f;
       k_scale[1] = key + 8 < args.num_keys ? scale[8] : 0.0f;
       mbarrier_wait(key_full + 8 * tile, work.loads & 1);
       score_tile(slot, key, k_scale, wgmma_descriptor(key_tiles + tile * TILE_BYTES), q_descriptor, weight, visible, quad_lane,
                  args.row_stride, [] {});
       key += TILE_KEYS;
+#if ACCUMULATORS == 2
       scale += TILE_KEYS;
+#endif
       slot += TILE_KEYS;
     } while (++tile != end_tile);
     __syncwarp();

@@ -1,5 +1,4 @@
-// q_scale of a block's tokens on its way to shared memory, in registers of one warp: that of the next block is asked for
-// before this one's is written.
+// q_scale of a block's tokens on its way to shared memory, in registers of one warp.
 #pragma once
 #include "common/arguments.cuh"
 

@@ -30,19 +30,24 @@ TEST_CASE("few units are cut into pieces, so that each CTA has one") {
   const ResidentSchedule halves = schedule_of(64, {64, 1024});
   CHECK(halves.log2_pieces == 1);
   CHECK(halves.ctas == 16 * 4 * 2);
-  const ResidentSchedule diagonal = schedule_of(64, {256, 256});
+  const ResidentSchedule one = schedule_of(4, {64, 64});
+  CHECK(one.log2_pieces == 0);  // smaller pieces would have no key
+  CHECK(one.ctas == 2);
+  const ResidentSchedule diagonal = schedule_of(64, {280, 280});
   CHECK(diagonal.log2_pieces == 1);
-  CHECK(diagonal.ctas == 64 + 32);  // the first 128 tokens see nothing of the second half
+  CHECK(diagonal.ctas == 70 + 38 + 6);  // tokens 128 and 256 are the first that see the second half and the second tile
+  CHECK_FALSE(diagonal.in_sequence);
   const ResidentSchedule pairs = schedule_of(64, {256, 512}, false);
   CHECK(pairs.log2_pieces == 1);
   CHECK(pairs.ctas == 64 * 2);  // of 256 halves
 }
 
 TEST_CASE("whole tiles get as many CTAs as they need for the same number of blocks each, and no CTA is without work") {
-  const ResidentSchedule schedule = schedule_of(64, {1024, 1024}, false);
+  const ResidentSchedule schedule = schedule_of(64, {1000, 1024}, false);
   CHECK(schedule.log2_pieces == 0);
+  CHECK_FALSE(schedule.in_sequence);
   CHECK(schedule.ctas == 4 * 32);  // 33 for each tile would not save one of the 8 blocks that a CTA has
-  CHECK(parts_of_tiles(plan_of(Arch::sm_90a, 64), false, {1024, 1024}, schedule) == std::vector<std::int64_t>(4, 32));
+  CHECK(parts_of_tiles(plan_of(Arch::sm_90a, 64), false, {1000, 1024}, schedule) == std::vector<std::int64_t>(4, 32));
 }
 
 TEST_CASE("keys that fewer tokens see get fewer CTAs") {
@@ -53,12 +58,20 @@ TEST_CASE("keys that fewer tokens see get fewer CTAs") {
   CHECK(schedule.ctas == sum(parts));
 }
 
-TEST_CASE("tiles beyond the slots are taken one after the other") {
-  const ProblemSize size{4, 140 * 256};
-  const ResidentSchedule schedule = schedule_of(64, size);
-  CHECK(schedule.ctas == slots);
-  CHECK(schedule.log2_pieces == 0);
-  CHECK(parts_of_tiles(plan_of(Arch::sm_90a, 64), true, size, schedule) == std::vector<std::int64_t>(140, 1));
+TEST_CASE("CTAs take runs of all tiles' units where tiles of their own would leave some without work") {
+  const ResidentSchedule uneven = schedule_of(64, {40, 79 * 256});
+  CHECK(uneven.in_sequence);
+  CHECK(uneven.units_of_cta == 6);  // of 790; a CTA for each tile would have 10
+  CHECK(uneven.unit_share() == 6);
+  CHECK(uneven.ctas == 132);
+  const ResidentSchedule many = schedule_of(64, {4, 140 * 256});
+  CHECK(many.in_sequence);
+  CHECK(many.units_of_cta == 2);
+  CHECK(many.ctas == 70);
+  // Of 256 blocks 8 for each: a run ends where a tile does.
+  const ResidentSchedule even = schedule_of(64, {1024, 1024}, false);
+  CHECK(even.in_sequence);
+  CHECK(even.ctas == 4 * 32);
 }
 
 TEST_CASE("a schedule has as many CTAs as its tiles have, within the slots, for any size") {
@@ -75,17 +88,20 @@ TEST_CASE("a schedule has as many CTAs as its tiles have, within the slots, for 
               INFO(arch_name(arch) << ", " << heads << " heads, " << tokens << " x " << keys << ", causal " << causal << ", slots " << count);
               CHECK(schedule.ctas >= 1);
               CHECK(schedule.ctas <= count);
-              const std::int64_t tile_keys = std::int64_t{plan.tile_keys} * plan.key_stages;
-              const std::int64_t num_tiles = (keys + tile_keys - 1) / tile_keys;
-              if (num_tiles >= count) {
-                CHECK(schedule.ctas == count);
-                continue;
+              CHECK(schedule.units_of_cta >= 1);
+              if (schedule.in_sequence) {
+                if (tokens == many || keys == many) continue;  // no GPU holds the scores
+                const std::int64_t tile_keys = std::int64_t{plan.tile_keys} * plan.key_stages;
+                const std::int64_t tiles = (keys + tile_keys - 1) / tile_keys;
+                const std::int64_t units = tiles * ((tokens - 1) / plan.tokens_per_block + 1) << schedule.log2_pieces;
+                CHECK(std::int64_t{schedule.ctas} * schedule.units_of_cta >= units);
+                CHECK(std::int64_t{schedule.ctas - 1} * schedule.units_of_cta < units);  // every CTA has some
+              } else {
+                const std::vector<std::int64_t> parts = parts_of_tiles(plan, causal, size, schedule);
+                CHECK(sum(parts) == schedule.ctas);
+                CHECK(std::ranges::all_of(parts, [](std::int64_t n) { return n >= 1; }));
+                CHECK(std::ranges::is_sorted(parts, std::ranges::greater{}));
               }
-              const std::vector<std::int64_t> parts = parts_of_tiles(plan, causal, size, schedule);
-              CHECK(static_cast<std::int64_t>(parts.size()) == num_tiles);
-              CHECK(sum(parts) == schedule.ctas);
-              CHECK(std::ranges::all_of(parts, [](std::int64_t n) { return n >= 1; }));
-              CHECK(std::ranges::is_sorted(parts, std::ranges::greater{}));
             }
           }
         }

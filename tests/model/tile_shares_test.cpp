@@ -61,12 +61,12 @@ TEST_CASE("a large problem is shared out almost equally") {
 }
 
 TEST_CASE("the blocks of a set of keys that stay go forth and back among its CTAs, so that each gets long and short ones") {
-  const ResidentShares shares = resident_shares({1, 2, 3, 4}, 4, {2}, 0, 2);
+  const ResidentShares shares = resident_shares({1, 2, 3, 4}, 4, std::vector<std::int64_t>{2}, 0);
   CHECK(shares.total.tiles == 10);
   CHECK(shares.longest.tiles == 5);  // 1 + 4 and 2 + 3; dealt out in one direction 2 + 4
   CHECK(shares.longest.blocks == 2);
   CHECK(shares.key_loads == 2);
-  const ResidentShares halves = resident_shares({1, 2, 3, 4}, 4, {3}, 1, 3);
+  const ResidentShares halves = resident_shares({1, 2, 3, 4}, 4, std::vector<std::int64_t>{3}, 1);
   CHECK(halves.total.tiles == 10);
   CHECK(halves.total.blocks == 6);  // four first halves, two second ones
   CHECK(halves.longest.tiles == 4);
@@ -107,16 +107,21 @@ TEST_CASE("a CTA that keeps keys takes a part of the token blocks") {
   CHECK(shares.key_loads == 32);
   CHECK(shares.longest.tiles == 1);
   CHECK(shares.longest.blocks == 1);
-  // 65 sets of keys for 132 CTAs: two each.
-  const TileShares uneven = shares_of(contiguous(Mask::full, Arch::sm_100a), "k_resident", {64, 65 * 512, 0});
-  CHECK(uneven.ctas == 2 * 65);
-  CHECK(uneven.key_loads == 2 * 65);
-  CHECK(uneven.longest.tiles == 8 * 4);
-  // More sets of keys than CTAs: the first ones get a second.
+  // More sets of keys than CTAs: each takes a run, which ends where another set does.
   const TileShares many = shares_of(contiguous(Mask::full, Arch::sm_100a), "k_resident", {4, 140 * 512, 0});
+  CHECK(many.ctas == 70);
   CHECK(many.key_loads == 140);
   CHECK(many.longest.tiles == 2 * 4);
   CHECK(many.longest.blocks == 2);
+}
+
+TEST_CASE("a run of blocks that crosses from one set of keys to the next loads both") {
+  // Two sets of 4 tiles, three blocks that see all of both: runs of two blocks.
+  const ResidentShares shares = resident_shares({8, 8, 8}, 4, 2, 2, 0);
+  CHECK(shares.total.tiles == 3 * 8);
+  CHECK(shares.total.blocks == 6);
+  CHECK(shares.longest.tiles == 8);
+  CHECK(shares.key_loads == 4);
 }
 
 TEST_CASE("under a causal mask the CTAs that keep keys get about the same") {

@@ -76,6 +76,13 @@ __device__ __forceinline__ int lane_index() {
   return lane;
 }
 
+// The same of its place in the CTA.
+__device__ __forceinline__ u32 thread_index() {
+  u32 thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
+
 // True in exactly one lane of a converged warp.
 __device__ __forceinline__ bool elect_one() {
   u32 elected;
@@ -106,8 +113,9 @@ struct ScoreArguments {
   int num_keys;
   int num_columns;           // width of the output: visible ends are clamped to it
   int num_requests;
-  u32 cta_of_unit;           // keys that stay: see common/resident_schedule.cuh; else 0
-  int log2_pieces;
+  u32 unit_share;            // keys that stay, see common/resident_schedule.cuh: units of a CTA, or 2^31 / so many
+  u16 in_sequence;           // which of both
+  u16 log2_pieces;           // of a tile
 };
 static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has the same layout");
 
@@ -323,14 +331,16 @@ __device__ __forceinline__ u32 sum_up_to_lane(u32 value) {
 }
 
 // common/resident_schedule.cuh -------------------------------------------------------------
-// Shares of a launch for CTAs that keep keys: each has a tile of RESIDENT_KEYS keys, and of the tokens a part.
+// Shares of a launch for CTAs that keep keys, a tile of RESIDENT_KEYS keys at a time.
 //
-// What is dealt out are units: a token block against a piece of a tile, which is the whole tile where there are blocks
+// What is shared out are units: a token block against a piece of a tile, which is the whole tile where there are blocks
 // enough, else a half or a subtile. How many a CTA takes and how large a piece is, the host decides from sizes alone
 // (generator/resident_schedule.h), so that nothing has to be read or counted before keys and queries are asked for: the
 // tokens of one request, of which later ones see more where the mask is causal, are shared out evenly; other batches are
-// scored all the same, but less evenly. The units of a tile go round among its CTAs forth and back, those of the last
-// tokens first, so that each CTA gets long and short ones.
+// scored all the same, but less evenly.
+//
+// Units of the last tokens come first. Either the units of a tile go round among its own CTAs forth and back, so that
+// each gets long and short ones; or each CTA takes a run of the sequence of all tiles' units, wherever it begins and ends.
 
 // One token block against some of the keys of a tile, in subtiles of TILE_KEYS.
 struct Work {
@@ -338,12 +348,6 @@ struct Work {
   int first_tile;  // subtile
   int num_tiles;   // 0: there is no more work
   int loads;       // how often the CTA has loaded keys before those of this work
-};
-
-struct KeyShare {
-  int tile;   // the CTA's first one; it goes on with every gridDim.x-th
-  int part;   // of the units
-  int parts;
 };
 
 __device__ __forceinline__ int count_key_tiles(const ScoreArguments& args) {
@@ -355,22 +359,7 @@ __device__ __forceinline__ int piece_tiles(const ScoreArguments& args) { return 
 
 // CTAs for so many units, at least one.
 __device__ __forceinline__ u32 count_parts(u32 units, const ScoreArguments& args) {
-  return 1 + static_cast<u32>((units - static_cast<u64>(units > 0)) * args.cta_of_unit >> 31);
-}
-
-// Every CTA has one, because the grid has as many as the tiles. By a whole warp.
-__device__ __forceinline__ KeyShare key_share(const ScoreArguments& args) {
-  const int num_tiles = count_key_tiles(args);
-  const int cta = blockIdx.x;
-  if (num_tiles >= gridDim.x) return {cta, 0, 1};
-  const u32 num_blocks = count_blocks(args);
-  const int parts = count_parts(num_blocks << args.log2_pieces, args);
-  return {cta / parts, cta % parts, parts};
-}
-
-// The index of the i-th unit of a share.
-__device__ __forceinline__ u32 share_unit(const KeyShare& share, u32 i) {
-  return i * share.parts + (i % 2 == 0 ? share.part : share.parts - 1 - share.part);
+  return 1 + static_cast<u32>((units - static_cast<u64>(units > 0)) * args.unit_share >> 31);
 }
 
 // A warp's way through the share of its CTA, on which each lane, or a few together, look at one unit.
@@ -378,21 +367,41 @@ __device__ __forceinline__ u32 share_unit(const KeyShare& share, u32 i) {
 // Units of the first piece come before those of the next: where few tokens see a piece, the units that see none are
 // together, and no CTA gets more of them than others.
 struct ShareWalk {
-  KeyShare share;
   int tile;
-  u32 first;          // of the units looked at
-  u32 block;          // of the lane's unit
-  u32 subtiles;       // that it sees: 8 times the first one, and their number
-  u32 owners;         // lanes whose units see keys, one for each
+  u32 part;      // of the tile's CTAs; in sequence: the first unit of the CTA's run
+  u32 parts;     // how many these are; in sequence: units from there on, of this tile and others
+  u32 first;     // of the units looked at: the share's first ones of the tile are 0, 1, ...
+  u32 block;     // of the lane's unit
+  u32 subtiles;  // that it sees: 8 times the first one, and their number
+  u32 owners;    // lanes whose units see keys, one for each
 };
 
-// Looks at the walk's units, by a whole warp.
+__device__ __forceinline__ u32 count_units(const ScoreArguments& args) { return count_blocks(args) << args.log2_pieces; }
+
+// The CTA's share: every CTA has one. By a whole warp.
+__device__ __forceinline__ void find_share(ShareWalk& walk, const ScoreArguments& args) {
+  const u32 cta = blockIdx.x;
+  if (args.in_sequence) {
+    const u32 first_unit = cta * args.unit_share;
+    walk.tile = first_unit / count_units(args);
+    walk.part = first_unit % count_units(args);
+    walk.parts = args.unit_share;
+    return;
+  }
+  walk.parts = count_parts(count_units(args), args);
+  walk.tile = cta / walk.parts;
+  walk.part = cta % walk.parts;
+}
+
+// Looks at the units from walk.first on, by a whole warp.
 __device__ __forceinline__ void look_at_units(ShareWalk& walk, const ScoreArguments& args) {
   const u32 num_blocks = count_blocks(args);
-  const u32 unit = share_unit(walk.share, walk.first + lane_index() / LANES_OF_BLOCK);
+  const u32 i = walk.first + lane_index() / LANES_OF_BLOCK;
+  u32 unit = i * walk.parts + (i % 2 == 0 ? walk.part : walk.parts - 1 - walk.part);
+  if (args.in_sequence) unit = i < walk.parts ? walk.part + i : 0xffffffff;
   const u32 piece = (unit >= num_blocks) + (unit >= 2 * num_blocks) + (unit >= 3 * num_blocks);
-  const bool exists = unit < num_blocks << args.log2_pieces;
-  walk.block = exists ? num_blocks - 1 - (unit - piece * num_blocks) : num_blocks;  // past the last, where no token is
+  // Past the last unit there is no token.
+  walk.block = unit < count_units(args) ? num_blocks - 1 - (unit - piece * num_blocks) : num_blocks;
   const BlockKeys keys = block_keys(walk.block, args);
   const int piece_keys = piece_tiles(args) * TILE_KEYS;
   const int first_key = walk.tile * RESIDENT_KEYS + piece * piece_keys;
@@ -406,8 +415,7 @@ __device__ __forceinline__ void look_at_units(ShareWalk& walk, const ScoreArgume
 // At the first units of the CTA's share.
 __device__ __forceinline__ ShareWalk start_walk(const ScoreArguments& args) {
   ShareWalk walk;
-  walk.share = key_share(args);
-  walk.tile = walk.share.tile;
+  find_share(walk, args);
   walk.first = 0;
   look_at_units(walk, args);
   return walk;
@@ -430,12 +438,18 @@ __device__ __forceinline__ int walk_share(ShareWalk& walk, const ScoreArguments&
       first_of_tile = false;
     }
     walk.first += WARP_BLOCKS;
-    if (walk.first * walk.share.parts >= count_blocks(args) << args.log2_pieces) {
+    const u32 num_units = count_units(args);
+    if (!args.in_sequence) {
+      if (walk.first * walk.parts >= num_units) return loads + !first_of_tile;
+    } else if (walk.first >= min(walk.parts, num_units - walk.part)) {
+      const u32 taken = num_units - walk.part;
+      if (walk.parts <= taken) return loads + !first_of_tile;
+      if (++walk.tile >= count_key_tiles(args)) return loads + !first_of_tile;
+      walk.parts -= taken;
+      walk.part = 0;
       walk.first = 0;
-      walk.tile += gridDim.x;
       loads += !first_of_tile;
       first_of_tile = true;
-      if (walk.tile >= count_key_tiles(args)) return loads;
     }
     look_at_units(walk, args);
   }
@@ -737,8 +751,7 @@ __device__ __forceinline__ void tma_load_2d_hinted(u32 destination, const Tensor
 }
 
 // sm90/token_weights.cuh -------------------------------------------------------------------
-// q_scale of a block's tokens on its way to shared memory, in registers of one warp: that of the next block is asked for
-// before this one's is written.
+// q_scale of a block's tokens on its way to shared memory, in registers of one warp.
 
 // What stage_token_weights() writes: zero for padding heads and for tokens past the last.
 struct TokenWeights {
@@ -825,10 +838,9 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
     if (warp <= WEIGHTS_WARP) {
       // Three warps walk through the share, and each brings its part of a block. They look for the first block before the
       // barriers are ready, because that takes as long.
-      const int lane = lane_index();
       ShareWalk walk = start_walk(args);
       cta_barrier();
-      TokenWeights weights;  // of the weights warp's last block, which it still has to write
+      TokenWeights weights;  // of the weights warp's last block, on their way while it goes on
       bool has_weights = false;
       RingCursor block;
       const auto write_weights = [&] {
@@ -840,10 +852,8 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
       };
       const int loads = walk_share(walk, args, [&](const Work& work, bool first_of_tile) {
         if (warp == WEIGHTS_WARP) {
-          TokenWeights next;
-          next.load(work.first_token, args);
           if (has_weights) write_weights();
-          weights = next;
+          weights.load(work.first_token, args);
           has_weights = true;
           return;
         }
@@ -860,10 +870,10 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
           }
         } else {
           Block& next = blocks[block.stage];
-          if (lane == 0) next.work = work;
+          if (lane_index() == 0) next.work = work;
           stage_ranges(next.ranges, work.first_token, args);
           __syncwarp();
-          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+          if (lane_index() == 0) mbarrier_arrive(work_full + 8 * block.stage);
         }
         block.advance(BLOCK_STAGES);
       });
@@ -871,7 +881,7 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
 #pragma unroll 1
         for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
           mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-          if (lane == 0) {
+          if (lane_index() == 0) {
             blocks[block.stage].work = {0, 0, 0, 0};
             mbarrier_arrive(work_full + 8 * block.stage);
           }
@@ -894,7 +904,7 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
   const int quad_lane = lane_index() % 4;
   const int lane_token = quad_lane % TOKENS_PER_BOX;  // the lane's first one
-  u32 taken = warp / 4;                               // blocks before the warpgroup's next one
+  u32 taken = warp / 4u;                              // blocks before the warpgroup's next one
 #pragma unroll 1
   while (true) {
     const u32 stage = taken % BLOCK_STAGES;
@@ -911,21 +921,21 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
     const u64 q_descriptor = wgmma_descriptor(q_ring + stage * Q_BYTES);
     mbarrier_wait(q_full + 8 * stage, parity);
 
-    int key = work.first_tile * TILE_KEYS + 16 * (warp % 4) + lane_index() / 4;  // and key + 8
-    const float* scale = args.k_scale + key;
+    const u32 thread = thread_index();
+    int key = work.first_tile * TILE_KEYS + 16 * (thread / 32 % 4) + thread % 32 / 4;  // and key + 8
     ScoreElement* slot = args.scores + (work.first_token + lane_token) * args.row_stride + key;
     u32 tile = work.first_tile % RESIDENT_TILES;
     const u32 end_tile = tile + work.num_tiles;
 #pragma unroll 1
     do {
       float k_scale[2];  // read here, used after the MMA
+      const float* scale = args.k_scale + key;  // kept across tiles, it would spill
       k_scale[0] = key < args.num_keys ? scale[0] : 0.0f;
       k_scale[1] = key + 8 < args.num_keys ? scale[8] : 0.0f;
       mbarrier_wait(key_full + 8 * tile, work.loads & 1);
       score_tile(slot, key, k_scale, wgmma_descriptor(key_tiles + tile * TILE_BYTES), q_descriptor, weight, visible, quad_lane,
                  args.row_stride, [] {});
       key += TILE_KEYS;
-      scale += TILE_KEYS;
       slot += TILE_KEYS;
     } while (++tile != end_tile);
     __syncwarp();

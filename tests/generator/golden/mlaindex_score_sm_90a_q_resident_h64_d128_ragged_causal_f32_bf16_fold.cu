@@ -83,6 +83,13 @@ __device__ __forceinline__ int lane_index() {
   return lane;
 }
 
+// The same of its place in the CTA.
+__device__ __forceinline__ u32 thread_index() {
+  u32 thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
+
 // True in exactly one lane of a converged warp.
 __device__ __forceinline__ bool elect_one() {
   u32 elected;
@@ -113,8 +120,9 @@ struct ScoreArguments {
   int num_keys;
   int num_columns;           // width of the output: visible ends are clamped to it
   int num_requests;
-  u32 cta_of_unit;           // keys that stay: see common/resident_schedule.cuh; else 0
-  int log2_pieces;
+  u32 unit_share;            // keys that stay, see common/resident_schedule.cuh: units of a CTA, or 2^31 / so many
+  u16 in_sequence;           // which of both
+  u16 log2_pieces;           // of a tile
 };
 static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has the same layout");
 
