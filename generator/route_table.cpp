@@ -145,18 +145,22 @@ int token_steps(int tokens, int padded_heads) noexcept {
   return static_cast<int>((static_cast<long long>(tokens) * padded_heads + 63) / 64);
 }
 
+// Keys for each place in the tiles of 256 that they take.
+double fill_of_tiles(int keys) noexcept {
+  constexpr long long tile = 256;
+  return static_cast<double>(keys) / static_cast<double>((keys + tile - 1) / tile * tile);
+}
+
 // In factors of two. Where tokens fill more columns, times go up in steps, and of paged keys what plans differ by is how
-// they fill them. Of resident keys a last tile that is full takes longer than one that is not.
+// they fill them. Of contiguous keys the plans differ by how full the tiles of resident keys are.
 double distance(const RouteRow& row, int padded_heads, const RoutePoint& point) noexcept {
-  constexpr double steps_of_paged = 10;
-  constexpr int resident_keys = 256;
+  constexpr double steps_of_paged = 10, fills = 2;
   const double steps =
       std::log2(ratio(token_steps(row.point.tokens, padded_heads), token_steps(point.tokens, padded_heads)));
   const double keys = std::log2(ratio(row.point.keys, point.keys));
   if (row.layout == Layout::paged)
     return steps_of_paged * steps + keys + std::log2(ratio(row.point.requests, point.requests));
-  const bool both_or_neither_full = (row.point.keys % resident_keys == 0) == (point.keys % resident_keys == 0);
-  return steps + keys + (both_or_neither_full ? 0 : 1);
+  return steps + keys + fills * std::abs(std::log2(fill_of_tiles(row.point.keys) / fill_of_tiles(point.keys)));
 }
 
 double weight_at(double distance) noexcept {

@@ -22,7 +22,7 @@ constexpr Gpu h200{
     .launch_us = 1.1,                // fitted
     .start_clocks = 5900,            // fitted; by `clock` stamps 4500 to 5500 until the first MMA is complete
     .start_clocks_paged = 4350,      // fitted; by `clock` stamps 1950 to 4550 with load
-    .counting_clocks = 1850,         // by `clock` stamps: 1150 until the tiles are counted, 700 for the share
+    .start_clocks_resident = 2900,   // fitted to 416 launches below 5 us
     .block_start_clocks = 320,       // fitted
     .dispatch = 1.48,                // fitted: wgmma's accumulators take register ports from the fold
     .overlap = 2.64,                 // fitted
@@ -44,7 +44,7 @@ constexpr Gpu b200{
     .launch_us = 1.1,                // the H200's
     .start_clocks = 5900,            // the H200's
     .start_clocks_paged = 4350,      // the H200's
-    .counting_clocks = 1850,         // the H200's
+    .start_clocks_resident = 2900,   // the H200's
     .block_start_clocks = 320,       // the H200's
     .dispatch = 1,                   // assumed: accumulators are in tensor memory, so the fold has the register ports
     .overlap = 2.64,                 // the H200's

@@ -30,7 +30,7 @@ struct Gpu {
   double launch_us = 0;          // from one launch to the next, in a stream or a graph
   double start_clocks = 0;       // until the first tile's scores leave: contiguous keys
   double start_clocks_paged = 0;
-  double counting_clocks = 0;    // of start_clocks: until tiles are counted and shared out, where keys do not stay
+  double start_clocks_resident = 0;  // where keys stay: nothing is counted before the first copy
   double block_start_clocks = 0; // more, for every block of tokens that a CTA works on
 
   double dispatch = 1;  // clocks that an issue slot costs while the tensor core works

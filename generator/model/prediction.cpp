@@ -64,7 +64,7 @@ Bytes count_bytes(const Spec& spec, const Plan& plan, const ProblemSize& size, c
 
 double start_clocks(const Plan& plan, const Gpu& gpu) {
   if (plan.family == "paged") return gpu.start_clocks_paged;
-  return keys_stay(plan) ? gpu.start_clocks - gpu.counting_clocks : gpu.start_clocks;
+  return keys_stay(plan) ? gpu.start_clocks_resident : gpu.start_clocks;
 }
 
 // Blocks that start side by side: of sm_90a's kernel that keeps keys, one in each math warpgroup.

@@ -1,5 +1,7 @@
 #include "generator/route_table.h"
 
+#include <cmath>
+
 #include <catch2/catch.hpp>
 
 #include "generator/plan.h"
@@ -127,12 +129,15 @@ TEST_CASE("two rows count, the nearer one more, and one at the point itself alon
   CHECK(at[0].row == &table.rows[1]);
 }
 
-TEST_CASE("contiguous keys: whether the last tile of resident keys is full counts as a factor of two") {
+TEST_CASE("contiguous keys: how full tiles of resident keys are counts twice") {
   const RouteTable table = table_of(
       "contiguous 64 128 1 64 512 q_resident=1\n"
       "contiguous 64 128 1 64 600 q_resident=2\n");
   CHECK(near_rows(table, Spec{}, {1, 64, 520}).at(0).row == &table.rows[1]);
   CHECK(near_rows(table, Spec{}, {1, 64, 768}).at(0).row == &table.rows[0]);
+  // 600 keys take three tiles, 520 of 768 places: log2(600 / 520) and twice log2(600 / 520).
+  const double distance = 3 * std::log2(600.0 / 520);
+  CHECK(near_rows(table, Spec{}, {1, 64, 520}).at(0).weight == Approx(1 / ((distance + 0.05) * (distance + 0.05))));
 }
 
 TEST_CASE("the plan with the least geometric mean of both rows is chosen; a row that lacks one does not count") {

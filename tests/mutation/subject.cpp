@@ -36,20 +36,29 @@ std::vector<ProblemRequest> paged_requests() {
   return {{few}, {many}};
 }
 
-// Keys are loaded anew once for a single block that sees none of the first ones, and twice for many blocks, whose 15
-// pieces of work, of one to four subtiles, go round the ring of blocks three times and end in its last stage. Of a third
-// problem no key is visible, so that nobody waits for the keys but who has asked for them.
+// In the largest problem keys are loaded anew twice for many blocks, whose 15 pieces of work, of one to four subtiles, go
+// round the ring of blocks three times and end in its last stage. Others: no key is visible; a single block sees none of the
+// first keys; two tiles of which only the last subtile is seen, so that nobody waits for the others but who has asked for
+// them; eight pieces of work of which the second takes longer than those after it.
 std::vector<ProblemRequest> k_resident_requests(const Plan& plan, tools::CaseRequest few, tools::CaseRequest many) {
   const std::int64_t subtile = plan.tile_keys;
   const std::int64_t tile = plan.key_stages * subtile;
-  tools::CaseRequest none = few;
+  tools::CaseRequest none = few, corners = few, uneven = many;
   none.num_tokens = 1;
   few.num_tokens = plan.tokens_per_block - 1;
   few.num_keys = tile + 13;
+  corners.num_tokens = 2 * plan.tokens_per_block;
+  corners.num_keys = 2 * tile;
+  uneven.num_tokens = 8 * plan.tokens_per_block;
+  uneven.num_keys = tile;
   many.num_tokens = 9 * plan.tokens_per_block - 1;
   many.num_keys = 2 * tile + 2 * subtile + 6;
+  std::vector<KeyRange> second_is_long(8, {5, subtile});
+  second_is_long[6] = {0, tile};  // the last blocks come first
   return {{none, {{0, 0}}},
           {few, {{tile, few.num_keys}}},
+          {corners, {{tile - subtile + 8, tile}, {2 * tile - subtile + 8, 2 * tile}}},
+          {uneven, second_is_long},
           {many,
            {{subtile + 10, tile + 2 * subtile - 5},
             {3 * subtile + 5, tile + subtile},

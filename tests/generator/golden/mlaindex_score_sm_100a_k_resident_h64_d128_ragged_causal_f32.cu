@@ -952,6 +952,8 @@ mlaindex_score_sm_100a_k_resident_h64_d128_ragged_causal_f32(
         mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
         if (warp == TMA_WARP) {
           if (elect_one()) {
+            // Before Q, without which no MMA waits for the new keys: it would take the barrier's phase for theirs.
+            if (first_of_tile && work.loads > 0) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
             const u32 q_barrier = q_full + 8 * block.stage;
             mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
 #pragma unroll 1
@@ -959,10 +961,7 @@ mlaindex_score_sm_100a_k_resident_h64_d128_ragged_causal_f32(
               tma_load_3d(q_ring + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0,
                           work.first_token + group * TOKENS_PER_GROUP, 0);
             }
-            if (first_of_tile) {
-              if (work.loads > 0) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
-              load_keys(key_tiles, k_map, key_full, work.first_tile);
-            }
+            if (first_of_tile) load_keys(key_tiles, k_map, key_full, work.first_tile);
           }
           __syncwarp();
           stage_half_weights(next.half_weights, work.first_token, args);

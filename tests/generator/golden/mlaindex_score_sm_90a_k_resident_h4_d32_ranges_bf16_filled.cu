@@ -860,13 +860,12 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
         mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
         if (warp == TMA_WARP) {
           if (elect_one()) {
+            // Before Q, without which no warpgroup waits for the new keys: it would take the barrier's phase for theirs.
+            if (first_of_tile && work.loads > 0) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
             const u32 q_barrier = q_full + 8 * block.stage;
             mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
             load_queries(q_ring + block.stage * Q_BYTES, q_map, q_barrier, work.first_token);
-            if (first_of_tile) {
-              if (work.loads > 0) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
-              load_keys(key_tiles, k_map, key_full, work.first_tile);
-            }
+            if (first_of_tile) load_keys(key_tiles, k_map, key_full, work.first_tile);
           }
         } else {
           Block& next = blocks[block.stage];
