@@ -17,15 +17,16 @@ namespace {
 
 constexpr std::uint64_t num_schedules = 100;
 
-// Odd schedules on exact data, which must agree bit for bit.
+// Odd schedules on exact data, which must agree bit for bit; every fourth on a machine of one SM, where the CTA of a
+// persistent kernel has all the work.
 std::string first_trouble(KernelStore& store, const SpecOfPlan& item) {
   const Spec& spec = item.spec;
   for (std::uint64_t schedule = 0; schedule < num_schedules; ++schedule) {
     const tools::CaseRequest request{.num_tokens = 5, .num_keys = 300, .num_requests = 2, .num_heads = spec.num_heads,
                                      .depth = spec.depth, .mask = spec.mask, .seed = schedule,
                                      .exact = schedule % 2 == 1};
-    const std::string problem =
-        trouble(store, spec.arch, item.plan, request, {spec.score_type, spec.fill}, schedule, 1);
+    const std::string problem = trouble(store, spec.arch, item.plan, tools::make_case(request), {spec.score_type, spec.fill},
+                                        {.seed = schedule, .num_sms = schedule % 4 == 3 ? 1 : 0, .threads = 1});
     if (!problem.empty()) return fmt::format("{}, plan {}, schedule {}: {}", to_string(spec), item.plan, schedule, problem);
   }
   return {};
