@@ -82,12 +82,14 @@ std::uint32_t ResidentSchedule::unit_share() const noexcept {
 ResidentSchedule resident_schedule(const Plan& plan, bool causal, const ProblemSize& size, std::int64_t slots) noexcept {
   const Batch batch(plan, causal, size);
   const auto schedule = [&](std::int64_t ctas, std::int64_t units_of_cta, bool in_sequence, int log2_pieces) {
-    return ResidentSchedule{static_cast<int>(ctas), static_cast<int>(std::min(units_of_cta, most_units)), in_sequence, log2_pieces};
+    const std::int64_t units = std::min(units_of_cta, most_units);
+    return ResidentSchedule{static_cast<int>(ctas), static_cast<int>(units), in_sequence, log2_pieces};
   };
   // In sequence also where runs end as tiles do, because a CTA finds them faster.
   const auto own_ctas = [&](std::int64_t units_of_cta, int log2_pieces) {
     const std::int64_t runs = batch.units(log2_pieces) / units_of_cta;
-    if ((batch.num_blocks() << log2_pieces) % units_of_cta == 0 && runs <= slots) return schedule(runs, units_of_cta, true, log2_pieces);
+    const bool end_as_tiles_do = (batch.num_blocks() << log2_pieces) % units_of_cta == 0;
+    if (end_as_tiles_do && runs <= slots) return schedule(runs, units_of_cta, true, log2_pieces);
     return schedule(batch.ctas(units_of_cta, log2_pieces), units_of_cta, false, log2_pieces);
   };
   // Pieces that leave no more units than larger ones would cost time for nothing.

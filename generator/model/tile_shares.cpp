@@ -110,9 +110,11 @@ Result<TileShares> tile_shares(const Spec& spec, const Plan& plan, const Problem
   shares.ctas = static_cast<int>(std::min(ctas, slots));
   if (keys_stay) {
     const ResidentSchedule schedule = resident_schedule(plan, request.causal, size, slots);
+    const std::int64_t sets = quotient_up(size.num_keys, plan.key_stages * plan.tile_keys);
     const ResidentShares resident =
-        schedule.in_sequence ? resident_shares(tiles, plan.key_stages, quotient_up(size.num_keys, plan.key_stages * plan.tile_keys), schedule.units_of_cta, schedule.log2_pieces)
-                             : resident_shares(tiles, plan.key_stages, parts_of_tiles(plan, request.causal, size, schedule), schedule.log2_pieces);
+        schedule.in_sequence
+            ? resident_shares(tiles, plan.key_stages, sets, schedule.units_of_cta, schedule.log2_pieces)
+            : resident_shares(tiles, plan.key_stages, parts_of_tiles(plan, request.causal, size, schedule), schedule.log2_pieces);
     shares.total = resident.total;
     shares.longest = resident.longest;
     shares.key_loads = resident.key_loads;
