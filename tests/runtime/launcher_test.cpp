@@ -101,6 +101,18 @@ TEST_CASE_METHOD(LauncherTest, "a launch allocates nothing, maps encoded or not"
 }
 #endif
 
+TEST_CASE_METHOD(LauncherTest, "a plan that keeps keys is told how its units are shared out", "[launcher]") {
+  Launcher launcher = this->launcher({.arch = Arch::sm_90a, .num_heads = 64}, "k_resident");
+  REQUIRE(launcher.launch(problem_of_addresses(), nullptr).ok());
+  const fake::Launch& launch = fake().last_launch;
+  const LaunchGrid grid = launch_grid(launcher.spec(), launcher.plan(), {100, 1000}, fake().num_sms);
+  CHECK(grid.unit_share > 0);
+  CHECK(launch.grid[0] == static_cast<unsigned>(grid.x));
+  CHECK(launch.arguments.unit_share == grid.unit_share);
+  CHECK(launch.arguments.in_sequence == grid.in_sequence);
+  CHECK(launch.arguments.log2_pieces == grid.log2_pieces);
+}
+
 TEST_CASE_METHOD(LauncherTest, "grid, block and arguments follow the plan and the problem", "[launcher]") {
   for (const Arch arch : all_archs) {
     Launcher launcher = this->launcher({.arch = arch, .num_heads = 64});
