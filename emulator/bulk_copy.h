@@ -22,7 +22,7 @@ struct GroupSettings {
 // Operands of the checks below; false after a fatal fault.
 bool read_map(Execution& x, const AddressOperand& address, unsigned lane, TensorMapParams& map);
 bool linear_size(Execution& x, std::size_t operand, unsigned lane, std::uint32_t& bytes);
-bool global_range(Execution& x, std::uint64_t address, std::uint32_t bytes, bool write);
+bool global_range(Execution& x, std::uint64_t address, unsigned lane, std::uint32_t bytes, bool write);
 Coordinates coordinates(const Execution& x, std::size_t first, std::uint32_t count, unsigned lane);
 
 // Handlers. Addresses: destination, source, mbarrier of a load; map or destination, source of a store.

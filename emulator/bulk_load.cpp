@@ -71,7 +71,7 @@ Step linear_load(Execution& x, bool from_shared) {
     std::uint32_t bytes = 0, source_offset = 0;
     if (!linear_size(x, 0, l, bytes)) return Step::fatal;
     const std::uint64_t source = x.address(x.in.addresses[1], l);
-    if (from_shared ? !own_shared(x, source, bytes, 16, source_offset) : !global_range(x, source, bytes, false)) return Step::fatal;
+    if (from_shared ? !own_shared(x, source, bytes, 16, source_offset) : !global_range(x, source, l, bytes, false)) return Step::fatal;
     std::vector<Destination> targets;
     if (!destinations(x, s, l, bytes, 16, 2, targets)) return Step::fatal;
     if (from_shared) x.hazard(x.cta().shared.begin_async_read(source_offset, bytes, x.actor()));
@@ -127,6 +127,7 @@ Step bulk_tensor_load(Execution& x) {
   for (LaneMask rest = x.mask; rest != 0; rest &= rest - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(rest));
     TensorMapParams map;
+    check_launch_order(x, l);
     if (!read_map(x, x.in.addresses[1], l, map)) return Step::fatal;
     if (map.rank != s.rank)
       return x.fault(FaultKind::illegal_operand, "a " + std::to_string(s.rank) + "-D copy of a map of rank " + std::to_string(map.rank));
@@ -164,7 +165,8 @@ bool linear_size(Execution& x, std::size_t operand, unsigned lane, std::uint32_t
   return false;
 }
 
-bool global_range(Execution& x, std::uint64_t address, std::uint32_t bytes, bool write) {
+bool global_range(Execution& x, std::uint64_t address, unsigned lane, std::uint32_t bytes, bool write) {
+  check_launch_order(x, lane);
   if (address % 16 != 0) {
     x.fault(FaultKind::misaligned, "a bulk copy at global " + hex(address) + "; 16-byte alignment is needed");
     return false;

@@ -37,6 +37,7 @@ Step bulk_tensor_store(Execution& x) {
   for (LaneMask rest = x.mask; rest != 0; rest &= rest - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(rest));
     TensorMapParams map;
+    check_launch_order(x, l);
     if (!read_map(x, x.in.addresses[0], l, map)) return Step::fatal;
     if (map.rank != s.rank)
       return x.fault(FaultKind::illegal_operand, "a " + std::to_string(s.rank) + "-D store to a map of rank " + std::to_string(map.rank));
@@ -68,7 +69,7 @@ Step bulk_store(Execution& x) {
     std::uint32_t bytes = 0, source = 0;
     if (!linear_size(x, 0, l, bytes)) return Step::fatal;
     const std::uint64_t target = x.address(x.in.addresses[0], l);
-    if (!global_range(x, target, bytes, true) || !own_shared(x, x.address(x.in.addresses[1], l), bytes, 16, source))
+    if (!global_range(x, target, l, bytes, true) || !own_shared(x, x.address(x.in.addresses[1], l), bytes, 16, source))
       return Step::fatal;
     add_store(x, l, source, bytes, [target](const std::vector<std::byte>& data) {
       std::memcpy(reinterpret_cast<std::byte*>(target), data.data(), data.size());

@@ -63,6 +63,7 @@ class Cta {
   std::array<NamedBarrier, 16> named;
   std::uint32_t register_pool = 0;                // registers of all threads at launch
   std::vector<std::unique_ptr<Warp>> warps;
+  bool next_launch_may_start = false;             // griddepcontrol.launch_dependents was executed
   std::vector<std::uint64_t> fence_before;        // per warp, for TensorMemory
   std::vector<std::vector<std::uint32_t>> register_requests;  // per warp
 

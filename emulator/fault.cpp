@@ -23,6 +23,7 @@ const char* fault_kind_name(FaultKind kind) noexcept {
     case FaultKind::register_pool: return "register_pool";
     case FaultKind::tensor_memory_leak: return "tensor_memory_leak";
     case FaultKind::unfinished_work: return "unfinished_work";
+    case FaultKind::launch_overlap: return "launch_overlap";
     case FaultKind::trap: return "trap";
     case FaultKind::step_limit: return "step_limit";
   }

@@ -24,6 +24,7 @@ Location in_shared(Execution& x, std::uint64_t address, unsigned lane, std::uint
 }
 
 Location in_global(Execution& x, std::uint64_t address, unsigned lane, std::uint32_t bytes, bool write) {
+  check_launch_order(x, lane);
   const GlobalMemory& memory = x.cluster().launch.memory;
   const GlobalMemory::Buffer* buffer = memory.find(address, bytes);
   if (buffer == nullptr)
@@ -68,6 +69,11 @@ Location locate(Execution& x, Space space, std::uint64_t address, unsigned lane,
     case kParamWindow: return in_param(x, address & ~kWindowMask, bytes, write);
     default: return in_global(x, address, lane, bytes, write);
   }
+}
+
+void check_launch_order(Execution& x, unsigned lane) {
+  if (!x.cluster().launch.program.waits_for_launches || (x.warp.earlier_launches_done >> lane & 1) != 0) return;
+  x.hazard(FaultKind::launch_overlap, "global memory is touched" + lane_text(lane) + ", by a thread that has not waited for earlier launches: griddepcontrol.wait");
 }
 
 void note_read(Execution& x, const Location& at, std::uint32_t bytes) {

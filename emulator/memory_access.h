@@ -19,6 +19,10 @@ struct Location {
 
 Location locate(Execution& x, Space space, std::uint64_t address, unsigned lane, std::uint32_t bytes, bool write);
 
+// Reports a lane that touches global memory, which another launch may use, before it waited for earlier launches, in a
+// kernel that waits for them.
+void check_launch_order(Execution& x, unsigned lane);
+
 // Notes a read or write of shared memory and reports its hazards.
 void note_read(Execution& x, const Location& at, std::uint32_t bytes);
 void note_write(Execution& x, const Location& at, std::uint32_t bytes);

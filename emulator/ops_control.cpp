@@ -17,6 +17,17 @@ Step trap(Execution& x) { return x.fault(FaultKind::trap, "the kernel executed t
 
 Step nothing(Execution&) { return Step::next; }
 
+// Grids run one after the other, so that the wait is over at once.
+Step wait_for_earlier_launches(Execution& x) {
+  x.warp.earlier_launches_done |= x.mask;
+  return Step::next;
+}
+
+Step let_next_launch_start(Execution& x) {
+  x.cta().next_launch_may_start = true;
+  return Step::next;
+}
+
 Step pause(Execution&) { return Step::yield; }
 
 // setmaxnreg moves registers of whole warpgroups between threads and the CTA's pool.
@@ -96,8 +107,9 @@ bool decode_control(InstructionDecoder& d) {
   } else if (n == "prefetch" || n == "prefetchu" || n == "discard" || n == "applypriority" || n == "pmevent") {
     while (!d.modifiers().empty()) (void)d.take(d.modifiers().front());
     d.handler(nothing);
-  } else if (n == "griddepcontrol") {  // grids run one after the other
-    if (d.take("wait") || d.take("launch_dependents")) d.handler(nothing);
+  } else if (n == "griddepcontrol") {
+    if (d.take("wait")) d.handler(wait_for_earlier_launches);
+    else if (d.take("launch_dependents")) d.handler(let_next_launch_start);
   } else if (n == "setmaxnreg") {
     const auto direction = d.take_any({"inc", "dec"});
     d.ignore({"sync", "aligned", "u32"});

@@ -74,6 +74,8 @@ Result<Program> load_program(const ptx::Module& module, const std::string& entry
   program.instructions.resize(function->instructions.size() + 1);
   for (std::size_t i = 0; i < function->instructions.size(); ++i) {
     decode(layout, function->instructions[i], program.instructions[i]);
+    const ptx::Opcode& opcode = function->instructions[i].opcode;
+    program.waits_for_launches = program.waits_for_launches || (opcode.name == "griddepcontrol" && opcode.has("wait"));
     program.uses_grid_state = program.uses_grid_state || touches_grid_state(function->instructions[i]);
   }
   program.instructions.back().handler = fall_off;

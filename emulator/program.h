@@ -125,6 +125,7 @@ struct Program {
   std::uint32_t min_ctas = 0;                        // .minnctapersm
   std::uint32_t max_registers = 0;                   // .maxnreg
   std::vector<std::string> refusals;                 // why instructions that stop the run are not modelled
+  bool waits_for_launches = false;                   // griddepcontrol.wait is among the instructions
   bool uses_grid_state = false;                      // global atomics or clusterlaunchcontrol
 };
 

@@ -108,6 +108,8 @@ class Warp {
   // When this warp last executed each kind of fence.
   std::uint64_t proxy_fence = 0, fence_after = 0, wgmma_fence = 0;
 
+  LaneMask earlier_launches_done = 0;  // lanes that executed griddepcontrol.wait
+
   // tcgen05: operations of this warp's issuing thread, and loads and stores not waited for.
   std::vector<std::uint64_t> tensor_operations;
   std::uint64_t last_commit = 0;

@@ -14,11 +14,11 @@ namespace mlaindex {
 namespace {
 
 constexpr std::string_view prefix = "MLAINDEX_JIT_";
-constexpr std::array<std::string_view, 11> known_names{
+constexpr std::array<std::string_view, 12> known_names{
     "MLAINDEX_JIT_CACHE_DIR",    "MLAINDEX_JIT_CACHE",        "MLAINDEX_JIT_LOG",
     "MLAINDEX_JIT_NVRTC",        "MLAINDEX_JIT_CUDA_DRIVER",  "MLAINDEX_JIT_NVRTC_CACHE",
     "MLAINDEX_JIT_PTXAS",        "MLAINDEX_JIT_NVDISASM",     "MLAINDEX_JIT_DUMP_DIR",
-    "MLAINDEX_JIT_OVERRIDE_DIR", "MLAINDEX_JIT_ROUTES"};
+    "MLAINDEX_JIT_OVERRIDE_DIR", "MLAINDEX_JIT_ROUTES",       "MLAINDEX_JIT_OVERLAP"};
 constexpr std::string_view cache_folder = "mlaindex_jit";
 
 // Single-character edits that turn one word into the other (Levenshtein).
@@ -140,6 +140,7 @@ Config config_from_environment(const GetEnvironment& get, const std::vector<std:
   reader.read_switch("MLAINDEX_JIT_CACHE", config.cache_enabled);
   reader.read_level("MLAINDEX_JIT_LOG", config.log_level);
   reader.read_switch("MLAINDEX_JIT_NVRTC_CACHE", config.nvrtc_cache);
+  reader.read_switch("MLAINDEX_JIT_OVERLAP", config.overlap_launches);
   config.nvrtc_path = reader.text("MLAINDEX_JIT_NVRTC").value_or("");
   config.cuda_driver_path = reader.text("MLAINDEX_JIT_CUDA_DRIVER").value_or("");
   config.ptxas_path = reader.text("MLAINDEX_JIT_PTXAS").value_or("");
@@ -190,6 +191,8 @@ std::vector<ConfigRow> describe(const Config& config) {
        "directory of PTX and cubins that replace those of a kernel"},
       {"MLAINDEX_JIT_ROUTES", or_default(config.routes_path.string(), "none"),
        "route table of 'mlaindex tune' in place of the shipped one of its arch"},
+      {"MLAINDEX_JIT_OVERLAP", on_off(config.overlap_launches),
+       "on or off: a launch may start while the one before it ends (programmatic dependent launch)"},
   };
 }
 

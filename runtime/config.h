@@ -22,6 +22,7 @@ struct Config {
   std::filesystem::path dump_dir;     // every kernel's source, PTX, cubin and report go there; empty: nowhere
   std::filesystem::path override_dir; // PTX and cubins there replace those of one kernel; empty: none
   std::filesystem::path routes_path;  // a route table in place of the shipped one of its arch; empty: none
+  bool overlap_launches = true;       // a launch may start while the one before it ends: see Overlap in launcher.h
   bool nvrtc_cache = false;           // true: NVRTC's own disk cache too (12.9 and later have one). Off, since a
                                       // hit there does not run the assembler, and its warnings are lost
   std::vector<std::filesystem::path> toolkit_dirs;  // CUDA_HOME, CUDA_PATH

@@ -43,8 +43,8 @@ Result<double> run_and_time(const std::shared_ptr<const Context>& context, Launc
 
 }  // namespace
 
-CudaDevice::CudaDevice(std::shared_ptr<const Context> context, Arch arch, KernelStore& store)
-    : context_(std::move(context)), arch_(arch), store_(store) {}
+CudaDevice::CudaDevice(std::shared_ptr<const Context> context, Arch arch, KernelStore& store, Overlap overlap)
+    : context_(std::move(context)), arch_(arch), store_(store), overlap_(overlap) {}
 
 Result<std::unique_ptr<CudaDevice>> CudaDevice::open(int ordinal, KernelStore& store, const Config& config) {
   auto driver = Driver::load(config.cuda_driver_path);
@@ -56,7 +56,8 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(int ordinal, KernelStore& s
   if (!arch) return arch.error();
   auto context = Context::open(std::move(*driver), ordinal);
   if (!context) return context.error();
-  return std::unique_ptr<CudaDevice>(new CudaDevice(std::move(*context), *arch, store));
+  const Overlap overlap = config.overlap_launches ? Overlap::allowed : Overlap::never;
+  return std::unique_ptr<CudaDevice>(new CudaDevice(std::move(*context), *arch, store, overlap));
 }
 
 std::string CudaDevice::name() const {
@@ -66,7 +67,7 @@ std::string CudaDevice::name() const {
 
 Result<Launcher*> CudaDevice::launcher(const CompiledKernel& kernel) {
   if (const auto found = launchers_.find(kernel.key); found != launchers_.end()) return &found->second;
-  auto created = Launcher::create(context_, kernel);
+  auto created = Launcher::create(context_, kernel, overlap_);
   if (!created) return created.error();
   return &launchers_.emplace(kernel.key, std::move(*created)).first->second;
 }

@@ -27,11 +27,12 @@ class CudaDevice : public Device {
   Result<Launcher*> launcher(const CompiledKernel& kernel);
 
  private:
-  CudaDevice(std::shared_ptr<const Context> context, Arch arch, KernelStore& store);
+  CudaDevice(std::shared_ptr<const Context> context, Arch arch, KernelStore& store, Overlap overlap);
 
   std::shared_ptr<const Context> context_;
   Arch arch_;
   KernelStore& store_;
+  Overlap overlap_;
   std::map<std::string, Launcher> launchers_;  // by the kernel's key
 };
 

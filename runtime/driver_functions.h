@@ -30,10 +30,8 @@
     (TensorMap* map, int type, std::uint32_t rank, void* address, const std::uint64_t* dims, \
      const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* element_strides, \
      int interleave, int swizzle, int l2_promotion, int fill)) \
-  X(launch_kernel, cuLaunchKernel, 4000, \
-    (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
-     unsigned block_y, unsigned block_z, unsigned dynamic_shared_bytes, Stream stream, void** arguments, \
-     void** extra)) \
+  X(launch_kernel, cuLaunchKernelEx, 11060, \
+    (const LaunchConfig* config, Function function, void** arguments, void** extra)) \
   X(memory_allocate, cuMemAlloc_v2, 3020, (DevicePointer* pointer, std::size_t bytes)) \
   X(memory_free, cuMemFree_v2, 3020, (DevicePointer pointer)) \
   X(copy_to_device, cuMemcpyHtoD_v2, 3020, (DevicePointer to, const void* from, std::size_t bytes)) \

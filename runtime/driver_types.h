@@ -62,6 +62,26 @@ enum StreamFlags : unsigned { stream_default = 0 };
 
 enum class CaptureMode : int { thread_local_mode = 1 };
 
+// Of a launch. The driver knows more of them.
+enum class LaunchAttributeId : int { programmatic_stream_serialization = 6 };
+
+struct LaunchAttribute {
+  LaunchAttributeId id;
+  alignas(8) union {
+    int allowed;  // programmatic_stream_serialization: 1 or 0
+    char bytes[64];
+  } value;
+};
+
+struct LaunchConfig {
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned dynamic_shared_bytes;
+  Stream stream;
+  LaunchAttribute* attributes;
+  unsigned num_attributes;
+};
+
 // Opaque to everything but the driver that encoded it.
 struct alignas(64) TensorMap {
   std::uint64_t words[16];

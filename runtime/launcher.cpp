@@ -109,15 +109,25 @@ Status check_pointers(const Spec& spec, const DeviceProblem& problem) {
   return check_pointer({ragged ? "key_offsets" : "row_end", problem.row_end, 4});
 }
 
+// Into a graph, as an edge of its own kind.
+constexpr int oldest_driver_that_captures_overlap = 12030;
+
+// Of a kernel that came from elsewhere nobody knows.
+bool waits_for_earlier_launches(const CompiledKernel& kernel) {
+  return kernel.override_text.empty() && kernel.ptx.find("griddepcontrol.wait") != std::string::npos;
+}
+
 }  // namespace
 
-Launcher::Launcher(LoadedKernel kernel, Spec spec, Plan plan)
-    : kernel_(std::move(kernel)), spec_(spec), plan_(std::move(plan)) {}
+Launcher::Launcher(LoadedKernel kernel, Spec spec, Plan plan, bool overlaps)
+    : kernel_(std::move(kernel)), spec_(spec), plan_(std::move(plan)), overlaps_(overlaps) {}
 
-Result<Launcher> Launcher::create(std::shared_ptr<const Context> context, const CompiledKernel& kernel) {
+Result<Launcher> Launcher::create(std::shared_ptr<const Context> context, const CompiledKernel& kernel, Overlap overlap) {
   auto loaded = LoadedKernel::load(std::move(context), kernel);
   if (!loaded) return loaded.error();
-  return Launcher(std::move(*loaded), kernel.spec, kernel.plan);
+  const bool overlaps = overlap == Overlap::allowed && waits_for_earlier_launches(kernel) &&
+                        loaded->context().driver().version() >= oldest_driver_that_captures_overlap;
+  return Launcher(std::move(*loaded), kernel.spec, kernel.plan, overlaps);
 }
 
 Status Launcher::launch(const DeviceProblem& problem, cuda::Stream stream) {
@@ -204,12 +214,12 @@ Status Launcher::launch_kernel(const DeviceProblem& problem, cuda::Stream stream
   };
   // A kernel of contiguous keys takes the first part only: the driver copies what the kernel declares.
   void* parameters[] = {&q_map_, &k_map_, &k_scale_map_, &arguments};
-  const Driver& driver = kernel_.context().driver();
-  const auto code =
-      driver->launch_kernel(kernel_.function(), static_cast<unsigned>(grid_.x), static_cast<unsigned>(grid_.y), 1,
-                            static_cast<unsigned>(plan_.num_threads), 1, 1,
-                            static_cast<unsigned>(plan_.shared_bytes()), stream, parameters, nullptr);
-  return driver.check(code, "cuLaunchKernel");
+  const LaunchShape shape{.grid_x = grid_.x,
+                          .grid_y = grid_.y,
+                          .num_threads = plan_.num_threads,
+                          .dynamic_shared_bytes = plan_.shared_bytes(),
+                          .overlaps = overlaps_};
+  return kernel_.enqueue(shape, stream, parameters);
 }
 
 Status Launcher::fill_rows(const DeviceProblem& problem, cuda::Stream stream) const {

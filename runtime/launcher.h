@@ -46,12 +46,20 @@ struct DeviceProblem {
   DevicePages pages;                  // Layout::paged only
 };
 
+// Whether a launch may start while the one before it in its stream still runs (programmatic dependent launch). Its kernel
+// waits until that one is complete and what it wrote can be seen, before it touches memory; so results are the same, and
+// a start-up of half a microsecond and more is out of the way. Nothing is asked of the launch before; one that comes
+// after may overlap in its turn.
+enum class Overlap { allowed, never };
+
 // For one thread at a time: it keeps what it derived from the last problem. A launch neither
 // allocates, locks, hashes, synchronises nor touches a file.
 class Launcher {
  public:
-  // Loads the kernel onto the context's GPU; see LoadedKernel::load.
-  static Result<Launcher> create(std::shared_ptr<const Context> context, const CompiledKernel& kernel);
+  // Loads the kernel onto the context's GPU; see LoadedKernel::load. Launches do not overlap where the kernel does not
+  // wait by itself (an overridden one) or the driver is older than CUDA 12.3, whose graphs know no such launches.
+  static Result<Launcher> create(std::shared_ptr<const Context> context, const CompiledKernel& kernel,
+                                 Overlap overlap = Overlap::allowed);
 
   // Enqueues the scores of the problem on the stream (null: the default stream) and returns. No
   // tokens or no columns: nothing is enqueued. No keys or no requests: the fill only, if any.
@@ -62,7 +70,7 @@ class Launcher {
   const Plan& plan() const noexcept { return plan_; }
 
  private:
-  Launcher(LoadedKernel kernel, Spec spec, Plan plan);
+  Launcher(LoadedKernel kernel, Spec spec, Plan plan, bool overlaps);
 
   Status prepare(const DeviceProblem& problem);
   Status prepare_paged_keys(const DeviceProblem& problem);
@@ -80,6 +88,7 @@ class Launcher {
   LoadedKernel kernel_;
   Spec spec_;
   Plan plan_;
+  bool overlaps_;
   Prepared prepared_;
   LaunchGrid grid_;
   cuda::TensorMap q_map_{}, k_map_{}, k_scale_map_{};

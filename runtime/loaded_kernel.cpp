@@ -54,12 +54,23 @@ Result<LoadedKernel> LoadedKernel::load(std::shared_ptr<const Context> context, 
 Status LoadedKernel::launch(const LaunchShape& shape, cuda::Stream stream, void** parameters) const {
   const ContextScope scope(*context_);
   if (Status status = scope.status(); !status) return status;
+  return enqueue(shape, stream, parameters);
+}
+
+Status LoadedKernel::enqueue(const LaunchShape& shape, cuda::Stream stream, void** parameters) const {
+  cuda::LaunchAttribute overlap{cuda::LaunchAttributeId::programmatic_stream_serialization, {.allowed = 1}};
+  const cuda::LaunchConfig config{.grid_x = static_cast<unsigned>(shape.grid_x),
+                                  .grid_y = static_cast<unsigned>(shape.grid_y),
+                                  .grid_z = 1,
+                                  .block_x = static_cast<unsigned>(shape.num_threads),
+                                  .block_y = 1,
+                                  .block_z = 1,
+                                  .dynamic_shared_bytes = static_cast<unsigned>(shape.dynamic_shared_bytes),
+                                  .stream = stream,
+                                  .attributes = &overlap,
+                                  .num_attributes = shape.overlaps ? 1u : 0u};
   const Driver& driver = context_->driver();
-  const auto code = driver->launch_kernel(function_, static_cast<unsigned>(shape.grid_x),
-                                          static_cast<unsigned>(shape.grid_y), 1,
-                                          static_cast<unsigned>(shape.num_threads), 1, 1,
-                                          static_cast<unsigned>(shape.dynamic_shared_bytes), stream, parameters, nullptr);
-  return driver.check(code, "cuLaunchKernel");
+  return driver.check(driver->launch_kernel(&config, function_, parameters, nullptr), "cuLaunchKernelEx");
 }
 
 LoadedKernel::~LoadedKernel() {

@@ -13,6 +13,7 @@ struct LaunchShape {
   int grid_y = 1;
   int num_threads = 1;
   int dynamic_shared_bytes = 0;
+  bool overlaps = false;  // may start before the launch in front of it in the stream has ended
 };
 
 // Owns the loaded cubin and unloads it when gone.
@@ -28,6 +29,8 @@ class LoadedKernel {
 
   // Enqueues it with these parameters, of which the driver takes what the kernel declares.
   Status launch(const LaunchShape& shape, cuda::Stream stream, void** parameters) const;
+  // The same where the kernel's context is the current one.
+  Status enqueue(const LaunchShape& shape, cuda::Stream stream, void** parameters) const;
 
   cuda::Function function() const noexcept { return function_; }
   const Context& context() const noexcept { return *context_; }

@@ -57,21 +57,23 @@ struct ShareWalk {
   u32 parts;     // how many these are; in sequence: units from there on, of this tile and others
   u32 first;     // of the units looked at: the share's first ones of the tile are 0, 1, ...
   u32 block;     // of the lane's unit
-  u32 subtiles;  // that it sees: 8 times the first one, and their number
+  u32 subtiles;  // that it sees, one if none: 8 times the first one, and their number
   u32 owners;    // lanes whose units see keys, one for each
 };
 
 __device__ __forceinline__ u32 count_units(const ScoreArguments& args) { return count_blocks(args) << args.log2_pieces; }
 
-// The CTA's share: every CTA has one. By a whole warp.
-__device__ __forceinline__ void find_share(ShareWalk& walk, const ScoreArguments& args) {
+// The CTA's share: every CTA has one, of at least a unit. By a whole warp.
+__device__ __forceinline__ ShareWalk find_share(const ScoreArguments& args) {
   const u32 cta = blockIdx.x;
+  ShareWalk walk;
+  walk.first = 0;
   if (args.in_sequence) {
     const u32 first_unit = cta * args.unit_share;
     walk.tile = first_unit / count_units(args);
     walk.part = first_unit % count_units(args);
     walk.parts = args.unit_share;
-    return;
+    return walk;
   }
 #if MASK_CAUSAL
   const int num_tiles = count_key_tiles(args);
@@ -83,56 +85,77 @@ __device__ __forceinline__ void find_share(ShareWalk& walk, const ScoreArguments
     walk.tile = __ffs(__ballot_sync(0xffffffff, reached > cta)) - 1;
     walk.parts = __shfl_sync(0xffffffff, parts, walk.tile);
     walk.part = cta + walk.parts - __shfl_sync(0xffffffff, reached, walk.tile);
-    return;
+    return walk;
   }
 #endif
   walk.parts = count_parts(count_units(args), args);
   walk.tile = cta / walk.parts;
   walk.part = cta % walk.parts;
-}
-
-// Looks at the units from walk.first on, by a whole warp.
-__device__ __forceinline__ void look_at_units(ShareWalk& walk, const ScoreArguments& args) {
-  const u32 num_blocks = count_blocks(args);
-  const u32 i = walk.first + lane_index() / LANES_OF_BLOCK;
-  u32 unit = i * walk.parts + (i % 2 == 0 ? walk.part : walk.parts - 1 - walk.part);
-  if (args.in_sequence) unit = i < walk.parts ? walk.part + i : 0xffffffff;
-  const u32 piece = (unit >= num_blocks) + (unit >= 2 * num_blocks) + (unit >= 3 * num_blocks);
-  // Past the last unit there is no token.
-  walk.block = unit < count_units(args) ? num_blocks - 1 - (unit - piece * num_blocks) : num_blocks;
-  const BlockKeys keys = block_keys(walk.block, args);
-  const int piece_keys = piece_tiles(args) * TILE_KEYS;
-  const int first_key = walk.tile * RESIDENT_KEYS + piece * piece_keys;
-  const int begin = max(keys.begin - first_key, 0);  // in the piece
-  const int end = min(keys.end - first_key, piece_keys);
-  const u32 first_subtile = static_cast<u32>(first_key + begin) / TILE_KEYS;
-  walk.subtiles = 7 * first_subtile + static_cast<u32>(first_key + end - 1) / TILE_KEYS + 1;
-  walk.owners = __ballot_sync(0xffffffff, begin < end && lane_index() % LANES_OF_BLOCK == 0);
-}
-
-// At the first units of the CTA's share.
-__device__ __forceinline__ ShareWalk start_walk(const ScoreArguments& args) {
-  ShareWalk walk;
-  find_share(walk, args);
-  walk.first = 0;
-  look_at_units(walk, args);
   return walk;
 }
 
-// Calls hand_on(work, first of its tile) for every unit of a walk that has just been started, if it sees keys of its tile,
-// by a whole warp. Returns how often keys have to be loaded.
+// Of a tile: unit 0 is the last block against the first piece.
+struct Unit {
+  u32 block;     // num_blocks: past the last unit
+  int first_key;  // of the piece
+};
+
+__device__ __forceinline__ Unit unit_at(u32 index, int tile, const ScoreArguments& args) {
+  u32 num_blocks = count_blocks(args);
+  asm volatile("" : "+r"(num_blocks));  // else its multiples stay in registers for the next look, and spill
+  const u32 piece = (index >= num_blocks) + (index >= 2 * num_blocks) + (index >= 3 * num_blocks);
+  const u32 block = index < num_blocks << args.log2_pieces ? num_blocks - 1 - (index - piece * num_blocks) : num_blocks;
+  return {block, static_cast<int>(tile * RESIDENT_KEYS + piece * piece_tiles(args) * TILE_KEYS)};
+}
+
+// The one that the CTA begins with.
+__device__ __forceinline__ Unit first_unit(const ShareWalk& walk, const ScoreArguments& args) {
+  return unit_at(walk.part, walk.tile, args);
+}
+
+// Looks at the units from walk.first on, by a whole warp. first_request: see block_keys().
+__device__ __forceinline__ void look_at_units(ShareWalk& walk, const ScoreArguments& args, const Request* first_request = nullptr) {
+  const u32 i = walk.first + lane_index() / LANES_OF_BLOCK;
+  u32 index = i * walk.parts + (i % 2 == 0 ? walk.part : walk.parts - 1 - walk.part);
+  if (args.in_sequence) index = i < walk.parts ? walk.part + i : 0xffffffff;
+  const Unit unit = unit_at(index, walk.tile, args);
+  walk.block = unit.block;
+  const BlockKeys keys = block_keys(walk.block, args, first_request);
+  const int begin = max(keys.begin - unit.first_key, 0);  // in the piece
+  const int end = min(keys.end - unit.first_key, piece_tiles(args) * TILE_KEYS);
+  const bool seen = begin < end;
+  const u32 first_subtile = static_cast<u32>(unit.first_key + (seen ? begin : 0)) / TILE_KEYS;
+  const u32 last_subtile = static_cast<u32>(unit.first_key + (seen ? end - 1 : 0)) / TILE_KEYS;
+  walk.subtiles = 7 * first_subtile + last_subtile + 1;
+  walk.owners = __ballot_sync(0xffffffff, seen && lane_index() % LANES_OF_BLOCK == 0);
+}
+
+// The unit of a lane, by a whole warp.
+__device__ __forceinline__ Work work_of_lane(const ShareWalk& walk, int lane, int loads) {
+  const int first_token = __shfl_sync(0xffffffff, walk.block, lane) * TOKENS_PER_BLOCK;
+  const int subtiles = __shfl_sync(0xffffffff, walk.subtiles, lane);
+  return {first_token, subtiles / 8, subtiles % 8, loads};
+}
+
+// Starts on the way and gives the first unit, by a whole warp. It has a subtile even if it sees no key: its queries and
+// keys are asked for before anything is known but sizes.
+__device__ __forceinline__ Work start_walk(ShareWalk& walk, const Request& first_request, const ScoreArguments& args) {
+  look_at_units(walk, args, &first_request);
+  walk.owners &= ~1u;
+  return work_of_lane(walk, 0, 0);
+}
+
+// Calls hand_on(work, first of its tile) for every unit behind the first one, if it sees keys of its tile, by a whole
+// warp. Returns how often keys have to be loaded.
 template <typename HandOn>
 __device__ __forceinline__ int walk_share(ShareWalk& walk, const ScoreArguments& args, HandOn hand_on) {
   int loads = 0;  // before this tile's
-  bool first_of_tile = true;
+  bool first_of_tile = false;
 #pragma unroll 1
   while (true) {
 #pragma unroll 1
     for (; walk.owners != 0; walk.owners &= walk.owners - 1) {
-      const int owner = __ffs(walk.owners) - 1;
-      const int first_token = __shfl_sync(0xffffffff, walk.block, owner) * TOKENS_PER_BLOCK;
-      const int subtiles = __shfl_sync(0xffffffff, walk.subtiles, owner);
-      hand_on({first_token, subtiles / 8, subtiles % 8, loads}, first_of_tile);
+      hand_on(work_of_lane(walk, __ffs(walk.owners) - 1, loads), first_of_tile);
       first_of_tile = false;
     }
     walk.first += WARP_BLOCKS;

@@ -39,7 +39,7 @@ __device__ __forceinline__ void cover_block(BlockKeys& keys) {
   if constexpr (2 * distance < LANES_OF_BLOCK) cover_block<2 * distance>(keys);
 }
 
-__device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments& args) {
+__device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments& args, const Request* = nullptr) {
   const u32 first_token = block * TOKENS_PER_BLOCK + lane_index() % LANES_OF_BLOCK;
   BlockKeys keys = {0x7fffffff, 0};
 #pragma unroll
@@ -52,8 +52,8 @@ __device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments&
 #else
 constexpr int LANES_OF_BLOCK = 1;
 
-// Of each request, the last of its tokens in the block sees the most.
-__device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments& args) {
+// Of each request, the last of its tokens in the block sees the most. first_request: the batch's, where it is at hand.
+__device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments& args, const Request* first_request = nullptr) {
   BlockKeys keys = {0x7fffffff, 0};
   const int first_token = block * TOKENS_PER_BLOCK;
   if (static_cast<u32>(first_token) >= args.num_tokens) return keys;
@@ -63,12 +63,13 @@ __device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments&
   int index = request_of(first_token, args);
 #pragma unroll 1
   do {
-    const Request request = read_request(index, args);
+    const Request request = first_request && index == 0 ? *first_request : read_request(index, args);
     const int end = min(request.end_query, end_token);
-    if (end > next_token) {
-      next_token = end;
-      add_range(keys, visible_range(end - 1, request, args));
-    }
+    VisibleRange range = visible_range(max(end, 1) - 1, request, args);
+    // No branch, behind which the compiler would put loads that then wait for those in front of it.
+    if (end <= next_token) range.end = range.begin;
+    next_token = max(next_token, end);
+    add_range(keys, range);
   } while (next_token < end_token && ++index < args.num_requests);
 #else
   add_range(keys, visible_range(first_token, args));

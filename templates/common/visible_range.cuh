@@ -64,7 +64,14 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const Request& 
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
   return visible_range(token, read_request(request_of(token, args), args), args);
 }
-#elif MASK_CONTEXT_ROWS
+#else
+// Batches without offsets.
+struct Request {};
+
+__device__ __forceinline__ Request read_request(int, const ScoreArguments&) { return {}; }
+#endif
+
+#if MASK_CONTEXT_ROWS
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
   return clamped_range(0, args.context_lens[token], args);
 }
@@ -78,7 +85,7 @@ __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArgu
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
   return clamped_range(args.row_start[token], args.row_end[token], args);
 }
-#else
+#elif !MASK_RAGGED
 __device__ __forceinline__ VisibleRange visible_range(int, const ScoreArguments& args) {
   return clamped_range(0, args.num_keys, args);
 }

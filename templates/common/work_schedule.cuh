@@ -87,7 +87,7 @@ __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const 
   return share;
 }
 
-// What of the block that sees keys begin to end is this CTA's, perhaps nothing. Moves on to the next
+// What of the block that sees keys begin to end is the share's, perhaps nothing. Moves on to the next
 // block.
 __device__ __forceinline__ Work take_share(TileShare& share, int first_token, u32 begin, u32 end) {
   const u32 first = share.position + BLOCK_START_TILES;
@@ -95,4 +95,20 @@ __device__ __forceinline__ Work take_share(TileShare& share, int first_token, u3
   share.position += length_in_sequence(begin, end);
   const u32 to = max(from, min(share.end, share.position));
   return {first_token, static_cast<int>(begin / TILE_KEYS + from - first), static_cast<int>(to - from), 0};
+}
+
+// Calls hand_on(work) for every block of the share that sees keys, by a whole warp.
+template <typename HandOn>
+__device__ __forceinline__ void walk_share(TileShare share, const ScoreArguments& args, HandOn hand_on) {
+#pragma unroll 1
+  for (u32 first = share.first_block; share.position < share.end; first += WARP_BLOCKS) {
+    const BlockKeys keys = block_keys(first + lane_index() / LANES_OF_BLOCK, args);
+#pragma unroll 1
+    for (int i = 0; i < WARP_BLOCKS && share.position < share.end; ++i) {
+      const int begin = __shfl_sync(0xffffffff, keys.begin, i * LANES_OF_BLOCK);
+      const int end = __shfl_sync(0xffffffff, keys.end, i * LANES_OF_BLOCK);
+      const Work work = take_share(share, (first + i) * TOKENS_PER_BLOCK, begin, end);
+      if (work.num_tiles > 0) hand_on(work);
+    }
+  }
 }

@@ -9,6 +9,7 @@
 // One CTA stays on each SM, for a tile of keys and a part of the tokens (resident_schedule.cuh).
 #include "sm100/k_resident_plan.cuh"
 #include "common/arguments.cuh"
+#include "common/dependent_launch.cuh"
 #include "common/mbarrier.cuh"
 #include "common/resident_keys.cuh"
 #include "common/resident_schedule.cuh"
@@ -40,6 +41,7 @@ struct Block {
   VisibleRange ranges[TOKENS_PER_BLOCK];
   alignas(16) float half_weights[128 * COLUMN_GROUPS];
 };
+static_assert(BLOCK_STAGES <= MATH_WARPS && RESIDENT_TILES <= MATH_WARPS, "a warp initialises the barriers of a stage");
 static_assert(BLOCK_STAGES * sizeof(Block) <= BARRIERS_OFFSET - BLOCKS_OFFSET, "the plan reserves a block a stage");
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
@@ -64,74 +66,102 @@ KERNEL_NAME(
     prefetch_tensor_map(k_map);
     prefetch_tensor_map(q_map);
   }
-  if (threadIdx.x == 0) {
-#pragma unroll 1
-    for (int tile = 0; tile < RESIDENT_TILES; ++tile) mbarrier_init(key_full + 8 * tile, 1);
-#pragma unroll 1
-    for (int stage = 0; stage < ACCUMULATOR_STAGES; ++stage) {
-      mbarrier_init(accumulator_full + 8 * stage, 1);
-      mbarrier_init(accumulator_empty + 8 * stage, MATH_WARPS);
-    }
-#pragma unroll 1
-    for (int stage = 0; stage < BLOCK_STAGES; ++stage) {
-      mbarrier_init(work_full + 8 * stage, 1);
-      mbarrier_init(weights_full + 8 * stage, 1);
-      mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 1);
-    }
+  // By several warps, because one would take long.
+  const bool first_lane = lane_index() == 0;
+  if (warp < BLOCK_STAGES && first_lane) {
+    mbarrier_init(work_full + 8 * warp, 1);
+    mbarrier_init(weights_full + 8 * warp, 1);
+    mbarrier_init(q_full + 8 * warp, 1);
+    mbarrier_init(block_empty + 8 * warp, MATH_WARPS + 1);
+    mbarrier_init_fence();
+  }
+  if (warp < RESIDENT_TILES && first_lane) {
+    mbarrier_init(key_full + 8 * warp, 1);
+    mbarrier_init_fence();
+  }
+  if (warp < ACCUMULATOR_STAGES && first_lane) {
+    mbarrier_init(accumulator_full + 8 * warp, 1);
+    mbarrier_init(accumulator_empty + 8 * warp, MATH_WARPS);
     mbarrier_init_fence();
   }
   if (warp == MMA_WARP) {
     tensor_memory_allocate(shared_address(tensor_memory_slot), TENSOR_MEMORY_COLUMNS);
     tensor_memory_fence_before_barrier();
+    let_next_launch_start();
   }
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
     if (warp == TMA_WARP || warp == SCHEDULER_WARP) {
-      // Both walk through the share, and each brings its part of a block. They look for the first block before the
-      // barriers are ready, because that takes as long.
-      const int lane = lane_index();
-      ShareWalk walk = start_walk(args);
-      cta_barrier();
+      // Both walk through the share, and each brings its part of a block. Q, keys and weights of the first one are asked for
+      // before anything is known but sizes.
+      ShareWalk walk = find_share(args);
+      const Unit first = first_unit(walk, args);
+      const int first_token = first.block * TOKENS_PER_BLOCK;
       RingCursor block;
-      const int loads = walk_share(walk, args, [&](const Work& work, bool first_of_tile) {
+      const auto load_block = [&](int token) {
+        const u32 q_barrier = q_full + 8 * block.stage;
+        mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
+#pragma unroll 1
+        for (int group = 0; group < COLUMN_GROUPS; ++group) {
+          tma_load_3d(q_ring + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0,
+                      token + group * TOKENS_PER_GROUP, 0);
+        }
+      };
+      const auto write_work = [&](const Work& work) {
         Block& next = blocks[block.stage];
+        if (lane_index() == 0) next.work = work;
+        stage_ranges(next.ranges, work.first_token, args);
+        __syncwarp();
+        if (lane_index() == 0) mbarrier_arrive(work_full + 8 * block.stage);
+      };
+      const auto write_weights = [&](int token) {
+        stage_half_weights(blocks[block.stage].half_weights, token, args);
+        __syncwarp();
+        if (lane_index() == 0) mbarrier_arrive(weights_full + 8 * block.stage);
+      };
+      wait_for_earlier_launches();
+      Request first_request;
+      if (warp == SCHEDULER_WARP) first_request = read_request(0, args);  // before Q and keys, behind which it would come late
+      cta_barrier();
+      if (warp == TMA_WARP) {
+        if (elect_one()) {
+          load_block(first_token);
+          load_keys(key_tiles, k_map, key_full, first.first_key / TILE_KEYS);
+        }
+        __syncwarp();
+        write_weights(first_token);
+      }
+      if (warp != SCHEDULER_WARP) first_request = read_request(0, args);
+      const Work first_work = start_walk(walk, first_request, args);
+      if (warp == SCHEDULER_WARP) write_work(first_work);
+      block.advance(BLOCK_STAGES);
+      const int loads = walk_share(walk, args, [&](const Work& work, bool first_of_tile) {
         mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
         if (warp == TMA_WARP) {
           if (elect_one()) {
             // Before Q, without which no MMA waits for the new keys: it would take the barrier's phase for theirs.
-            if (first_of_tile && work.loads > 0) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
-            const u32 q_barrier = q_full + 8 * block.stage;
-            mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
-#pragma unroll 1
-            for (int group = 0; group < COLUMN_GROUPS; ++group) {
-              tma_load_3d(q_ring + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0,
-                          work.first_token + group * TOKENS_PER_GROUP, 0);
-            }
+            if (first_of_tile) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
+            load_block(work.first_token);
             if (first_of_tile) load_keys(key_tiles, k_map, key_full, work.first_tile);
           }
           __syncwarp();
-          stage_half_weights(next.half_weights, work.first_token, args);
-          __syncwarp();
-          if (lane == 0) mbarrier_arrive(weights_full + 8 * block.stage);
+          write_weights(work.first_token);
         } else {
-          if (lane == 0) next.work = work;
-          stage_ranges(next.ranges, work.first_token, args);
-          __syncwarp();
-          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
+          write_work(work);
         }
         block.advance(BLOCK_STAGES);
       });
       if (warp == TMA_WARP) {
-        if (loads > 0) wait_for_keys(key_full, loads - 1 & 1);
+        wait_for_keys(key_full, loads - 1 & 1);
       } else {
         mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-        if (lane == 0) {
+        if (lane_index() == 0) {
           blocks[block.stage].work = {0, 0, 0, 0};
           mbarrier_arrive(work_full + 8 * block.stage);
         }
       }
     } else if (warp == MMA_WARP) {
+      wait_for_earlier_launches();
       cta_barrier();
       tensor_memory_fence_after_barrier();
       const u32 accumulators = *tensor_memory_slot;
@@ -170,12 +200,14 @@ KERNEL_NAME(
       __syncwarp();
     } else {
       // The last warp, which has nothing else to do.
+      wait_for_earlier_launches();
       cta_barrier();
 #if FILL_NEGATIVE_INFINITY
       fill_rows_of_grid(blockIdx.x, gridDim.x, args);
 #endif
     }
   } else {
+    wait_for_earlier_launches();
     cta_barrier();
     tensor_memory_fence_after_barrier();
     const u32 accumulators = *tensor_memory_slot;

@@ -12,6 +12,7 @@
 // copies scales, with Q and q_scale of a block ahead of its first.
 #include "sm100/paged_plan.cuh"
 #include "common/arguments.cuh"
+#include "common/dependent_launch.cuh"
 #include "common/page_copies.cuh"
 #if FILL_NEGATIVE_INFINITY
 #include "common/fill_grid.cuh"
@@ -100,16 +101,13 @@ KERNEL_NAME(
     mbarrier_init(key_empty + 8 * warp, MATH_WARPS + 1);
     mbarrier_init_fence();
   }
-  if (warp == FILL_WARP && first_lane) {
-#pragma unroll 1
-    for (int stage = 0; stage < 2; ++stage) {
-      mbarrier_init(accumulator_full + 8 * stage, 1);
-      mbarrier_init(accumulator_empty + 8 * stage, MATH_WARPS);
-      mbarrier_init(work_full + 8 * stage, 1);
-      mbarrier_init(weights_full + 8 * stage, 1);
-      mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 1);
-    }
+  if (warp < 2 && first_lane) {
+    mbarrier_init(accumulator_full + 8 * warp, 1);
+    mbarrier_init(accumulator_empty + 8 * warp, MATH_WARPS);
+    mbarrier_init(work_full + 8 * warp, 1);
+    mbarrier_init(weights_full + 8 * warp, 1);
+    mbarrier_init(q_full + 8 * warp, 1);
+    mbarrier_init(block_empty + 8 * warp, MATH_WARPS + 1);
     mbarrier_init_fence();
   }
   if (warp == SCALES_WARP) {
@@ -120,7 +118,9 @@ KERNEL_NAME(
   if (warp == MMA_WARP) {
     tensor_memory_allocate(shared_address(tensor_memory_slot), TENSOR_MEMORY_COLUMNS);
     tensor_memory_fence_before_barrier();
+    let_next_launch_start();
   }
+  wait_for_earlier_launches();
   const int num_blocks = count_blocks(args);
   if (num_blocks > 32) count_tiles(tiles_of_unit, warp, num_blocks, args);
   __syncthreads();

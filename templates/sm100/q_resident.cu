@@ -5,11 +5,12 @@
 // The two halves of a tile have an accumulator stage of tensor memory each, so the MMA of one runs under
 // the fold of the other. Two math warpgroups own a group of columns each; one thread owns a key.
 //
-// One CTA stays on each SM for an equal share of all key tiles (work_schedule.cuh). The scheduler warp
-// walks through it, a token block at a time; Q and q_scale of the next block are fetched while the math
-// warpgroups are still at the one before.
+// One CTA stays on each SM for an equal share of all key tiles (work_schedule.cuh). Two producer warps walk
+// through it, a token block at a time: one brings keys and Q, the other ranges and q_scale. Those of the next
+// block are fetched while the math warpgroups are still at the one before.
 #include "sm100/q_resident_plan.cuh"
 #include "common/arguments.cuh"
+#include "common/dependent_launch.cuh"
 #include "common/mbarrier.cuh"
 #include "common/tma.cuh"
 #include "common/work_schedule.cuh"
@@ -39,6 +40,7 @@ struct Block {
   VisibleRange ranges[TOKENS_PER_BLOCK];
   alignas(16) float half_weights[128 * COLUMN_GROUPS];
 };
+static_assert(KEY_STAGES <= MATH_WARPS, "a warp initialises the barriers of a stage");
 static_assert(2 * sizeof(Block) <= UNITS_OFFSET - BLOCKS_OFFSET, "the plan reserves two blocks");
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
@@ -65,27 +67,27 @@ KERNEL_NAME(
     prefetch_tensor_map(q_map);
     prefetch_tensor_map(k_map);
   }
-  if (threadIdx.x == NUM_THREADS - 32) {  // of the warp with the least to count
-#pragma unroll 1
-    for (int stage = 0; stage < KEY_STAGES; ++stage) {
-      mbarrier_init(key_full + 8 * stage, 1);
-      mbarrier_init(key_empty + 8 * stage, 1);
-    }
-#pragma unroll 1
-    for (int stage = 0; stage < 2; ++stage) {
-      mbarrier_init(accumulator_full + 8 * stage, 1);
-      mbarrier_init(accumulator_empty + 8 * stage, MATH_WARPS);
-      mbarrier_init(work_full + 8 * stage, 1);
-      mbarrier_init(weights_full + 8 * stage, 1);
-      mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
-    }
+  // By several warps, because one would take as long as counting.
+  const bool first_lane = lane_index() == 0;
+  if (warp < KEY_STAGES && first_lane) {
+    mbarrier_init(key_full + 8 * warp, 1);
+    mbarrier_init(key_empty + 8 * warp, 1);
+    mbarrier_init_fence();
+  }
+  if (warp < 2 && first_lane) {
+    mbarrier_init(accumulator_full + 8 * warp, 1);
+    mbarrier_init(accumulator_empty + 8 * warp, MATH_WARPS);
+    mbarrier_init(work_full + 8 * warp, 1);
+    mbarrier_init(weights_full + 8 * warp, 1);
+    mbarrier_init(q_full + 8 * warp, 1);
+    mbarrier_init(block_empty + 8 * warp, MATH_WARPS + 1);
     mbarrier_init_fence();
   }
   if (warp == MMA_WARP) {
     tensor_memory_allocate(shared_address(tensor_memory_slot), TENSOR_MEMORY_COLUMNS);
     tensor_memory_fence_before_barrier();
   }
+  wait_for_earlier_launches();
   count_tiles(tiles_of_unit, warp, args);
   __syncthreads();
   tensor_memory_fence_after_barrier();
@@ -93,36 +95,53 @@ KERNEL_NAME(
 
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
-    if (warp == TMA_WARP) {
-      if (elect_one()) {
-        RingCursor ring, block;
-#pragma unroll 1
-        while (true) {
-          mbarrier_wait(work_full + 8 * block.stage, block.parity);
-          const Work work = blocks[block.stage].work;
-          mbarrier_arrive(block_empty + 8 * block.stage);
-          if (work.num_tiles == 0) break;
-          const u32 q_barrier = q_full + 8 * block.stage;
-          mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
-#pragma unroll 1
-          for (int group = 0; group < COLUMN_GROUPS; ++group) {
-            tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0,
-                        work.first_token + group * TOKENS_PER_GROUP, 0);
-          }
+    if (warp == TMA_WARP || warp == SCHEDULER_WARP) {
+      // Both walk through the share, each brings its part of a block, and neither waits for the other.
+      RingCursor ring, block;
+      walk_share(tile_share(tiles_of_unit, args), args, [&](const Work& work) {
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (warp == TMA_WARP) {
           int key = work.first_tile * TILE_KEYS;
 #pragma unroll 1
           for (int i = 0; i < work.num_tiles; ++i) {
             mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
-            const u32 full = key_full + 8 * ring.stage;
-            mbarrier_arrive_expect_bytes(full, TILE_BYTES);
-            tma_load_2d(key_ring + ring.stage * TILE_BYTES, k_map, full, 0, key);
+            if (elect_one()) {
+              const u32 full = key_full + 8 * ring.stage;
+              mbarrier_arrive_expect_bytes(full, TILE_BYTES);
+              tma_load_2d(key_ring + ring.stage * TILE_BYTES, k_map, full, 0, key);
+              if (i == 0) {
+                const u32 q_barrier = q_full + 8 * block.stage;
+                mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
+#pragma unroll 1
+                for (int group = 0; group < COLUMN_GROUPS; ++group) {
+                  tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0,
+                              work.first_token + group * TOKENS_PER_GROUP, 0);
+                }
+              }
+            }
+            __syncwarp();
             key += TILE_KEYS;
             ring.advance(KEY_STAGES);
           }
-          block.advance(2);
+        } else {
+          Block& next = blocks[block.stage];
+          if (lane_index() == 0) next.work = work;
+          stage_ranges(next.ranges, work.first_token, args);
+          __syncwarp();
+          if (lane_index() == 0) mbarrier_arrive(work_full + 8 * block.stage);
+          stage_half_weights(next.half_weights, work.first_token, args);
+          __syncwarp();
+          if (lane_index() == 0) mbarrier_arrive(weights_full + 8 * block.stage);
+        }
+        block.advance(2);
+      });
+      if (warp == SCHEDULER_WARP) {
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (lane_index() == 0) {
+          blocks[block.stage].work = {0, 0, 0, 0};
+          mbarrier_arrive(work_full + 8 * block.stage);
         }
       }
-      __syncwarp();
     } else if (warp == MMA_WARP) {
       if (elect_one()) {
         RingCursor ring, block;
@@ -159,36 +178,6 @@ KERNEL_NAME(
         }
       }
       __syncwarp();
-    } else if (warp == SCHEDULER_WARP) {
-      const int lane = lane_index();
-      TileShare share = tile_share(tiles_of_unit, args);
-      RingCursor block;
-#pragma unroll 1
-      for (u32 first = share.first_block; share.position < share.end; first += WARP_BLOCKS) {
-        const BlockKeys keys = block_keys(first + lane / LANES_OF_BLOCK, args);
-#pragma unroll 1
-        for (int i = 0; i < WARP_BLOCKS && share.position < share.end; ++i) {
-          const int begin = __shfl_sync(0xffffffff, keys.begin, i * LANES_OF_BLOCK);
-          const int end = __shfl_sync(0xffffffff, keys.end, i * LANES_OF_BLOCK);
-          const Work work = take_share(share, (first + i) * TOKENS_PER_BLOCK, begin, end);
-          if (work.num_tiles == 0) continue;
-          mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-          Block& next = blocks[block.stage];
-          if (lane == 0) next.work = work;
-          stage_ranges(next.ranges, work.first_token, args);
-          __syncwarp();
-          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-          stage_half_weights(next.half_weights, work.first_token, args);
-          __syncwarp();
-          if (lane == 0) mbarrier_arrive(weights_full + 8 * block.stage);
-          block.advance(2);
-        }
-      }
-      mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-      if (lane == 0) {
-        blocks[block.stage].work = {0, 0, 0, 0};
-        mbarrier_arrive(work_full + 8 * block.stage);
-      }
     }
 #if FILL_NEGATIVE_INFINITY
     else {

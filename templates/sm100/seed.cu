@@ -9,6 +9,7 @@
 #include "sm100/seed_plan.cuh"
 #include "common/arguments.cuh"
 #include "common/block_ranges.cuh"
+#include "common/dependent_launch.cuh"
 #include "common/mbarrier.cuh"
 #include "sm100/quad_fold.cuh"
 #include "common/tma.cuh"
@@ -61,6 +62,7 @@ KERNEL_NAME(
     mbarrier_init(q_full, 1);
     mbarrier_init_fence();
   }
+  wait_for_earlier_launches();
   find_visible_ranges(ranges, first_token, args);
   stage_weights(staged_weights, first_token, args);
   if (warp == MMA_WARP) {

@@ -8,6 +8,7 @@
 // One CTA stays on each SM, for a tile of keys and a part of the tokens (resident_schedule.cuh).
 #include "sm90/k_resident_plan.cuh"
 #include "common/arguments.cuh"
+#include "common/dependent_launch.cuh"
 #include "common/mbarrier.cuh"
 #include "common/resident_schedule.cuh"
 #include "common/visible_range.cuh"
@@ -35,6 +36,7 @@ struct Block {
   VisibleRange ranges[TOKENS_PER_BLOCK];
   alignas(16) float weights[TOKENS_PER_BLOCK * WEIGHT_STRIDE];
 };
+static_assert(BLOCK_STAGES <= MATH_WARPS && RESIDENT_TILES <= MATH_WARPS, "a warp initialises the barriers of a stage");
 static_assert(BLOCK_STAGES * sizeof(Block) <= BARRIERS_OFFSET - BLOCKS_OFFSET, "the plan reserves a block a stage");
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
@@ -56,28 +58,42 @@ KERNEL_NAME(
     prefetch_tensor_map(k_map);
     prefetch_tensor_map(q_map);
   }
-  if (threadIdx.x == 0) {
-#pragma unroll 1
-    for (int tile = 0; tile < RESIDENT_TILES; ++tile) mbarrier_init(key_full + 8 * tile, 1);
-#pragma unroll 1
-    for (int stage = 0; stage < BLOCK_STAGES; ++stage) {
-      mbarrier_init(work_full + 8 * stage, 1);
-      mbarrier_init(weights_full + 8 * stage, 1);
-      mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS);
-    }
+  // By several warps, because one would take long.
+  const bool first_lane = lane_index() == 0;
+  if (warp < BLOCK_STAGES && first_lane) {
+    mbarrier_init(work_full + 8 * warp, 1);
+    mbarrier_init(weights_full + 8 * warp, 1);
+    mbarrier_init(q_full + 8 * warp, 1);
+    mbarrier_init(block_empty + 8 * warp, MATH_WARPS);
+    mbarrier_init_fence();
+  }
+  if (warp < RESIDENT_TILES && first_lane) {
+    mbarrier_init(key_full + 8 * warp, 1);
     mbarrier_init_fence();
   }
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
     if (warp <= WEIGHTS_WARP) {
-      // Three warps walk through the share, and each brings its part of a block. They look for the first block before the
-      // barriers are ready, because that takes as long.
-      ShareWalk walk = start_walk(args);
-      cta_barrier();
+      // Three warps walk through the share, and each brings its part of a block. Q, keys and weights of the first one are
+      // asked for before anything is known but sizes.
+      ShareWalk walk = find_share(args);
+      const Unit first = first_unit(walk, args);
+      const int first_token = first.block * TOKENS_PER_BLOCK;
       TokenWeights weights;  // of the weights warp's last block, on their way while it goes on
       bool has_weights = false;
       RingCursor block;
+      const auto load_block = [&](int token) {
+        const u32 q_barrier = q_full + 8 * block.stage;
+        mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
+        load_queries(q_ring + block.stage * Q_BYTES, q_map, q_barrier, token);
+      };
+      const auto write_work = [&](const Work& work) {
+        Block& next = blocks[block.stage];
+        if (lane_index() == 0) next.work = work;
+        stage_ranges(next.ranges, work.first_token, args);
+        __syncwarp();
+        if (lane_index() == 0) mbarrier_arrive(work_full + 8 * block.stage);
+      };
       const auto write_weights = [&] {
         mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
         weights.store(blocks[block.stage].weights);
@@ -85,6 +101,22 @@ KERNEL_NAME(
         if (lane_index() == 0) mbarrier_arrive(weights_full + 8 * block.stage);
         block.advance(BLOCK_STAGES);
       };
+      wait_for_earlier_launches();
+      Request first_request;
+      if (warp == SCHEDULER_WARP) first_request = read_request(0, args);  // before Q and keys, behind which it would come late
+      cta_barrier();
+      if (warp == TMA_WARP && elect_one()) {
+        load_block(first_token);
+        load_keys(key_tiles, k_map, key_full, first.first_key / TILE_KEYS);
+      }
+      if (warp == WEIGHTS_WARP) {
+        weights.load(first_token, args);
+        write_weights();
+      }
+      if (warp != SCHEDULER_WARP) first_request = read_request(0, args);
+      const Work first_work = start_walk(walk, first_request, args);
+      if (warp == SCHEDULER_WARP) write_work(first_work);
+      if (warp != WEIGHTS_WARP) block.advance(BLOCK_STAGES);
       const int loads = walk_share(walk, args, [&](const Work& work, bool first_of_tile) {
         if (warp == WEIGHTS_WARP) {
           if (has_weights) write_weights();
@@ -96,18 +128,12 @@ KERNEL_NAME(
         if (warp == TMA_WARP) {
           if (elect_one()) {
             // Before Q, without which no warpgroup waits for the new keys: it would take the barrier's phase for theirs.
-            if (first_of_tile && work.loads > 0) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
-            const u32 q_barrier = q_full + 8 * block.stage;
-            mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
-            load_queries(q_ring + block.stage * Q_BYTES, q_map, q_barrier, work.first_token);
+            if (first_of_tile) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
+            load_block(work.first_token);
             if (first_of_tile) load_keys(key_tiles, k_map, key_full, work.first_tile);
           }
         } else {
-          Block& next = blocks[block.stage];
-          if (lane_index() == 0) next.work = work;
-          stage_ranges(next.ranges, work.first_token, args);
-          __syncwarp();
-          if (lane_index() == 0) mbarrier_arrive(work_full + 8 * block.stage);
+          write_work(work);
         }
         block.advance(BLOCK_STAGES);
       });
@@ -123,11 +149,12 @@ KERNEL_NAME(
         }
       } else if (warp == WEIGHTS_WARP) {
         if (has_weights) write_weights();
-      } else if (loads > 0) {
+      } else {
         wait_for_keys(key_full, loads - 1 & 1);
       }
     } else {
       // The last warp, which has nothing else to do.
+      wait_for_earlier_launches();
       cta_barrier();
 #if FILL_NEGATIVE_INFINITY
       fill_rows_of_grid(blockIdx.x, gridDim.x, args);
@@ -136,6 +163,7 @@ KERNEL_NAME(
     return;
   }
 
+  wait_for_earlier_launches();
   cta_barrier();
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
   const int quad_lane = lane_index() % 4;

@@ -13,6 +13,7 @@
 // the next block while the math warpgroups are still at the one before.
 #include "sm90/paged_plan.cuh"
 #include "common/arguments.cuh"
+#include "common/dependent_launch.cuh"
 #include "common/page_copies.cuh"
 #if FILL_NEGATIVE_INFINITY
 #include "common/fill_grid.cuh"
@@ -79,21 +80,20 @@ KERNEL_NAME(
     mbarrier_init(key_empty + 8 * warp, MATH_WARPS);
     mbarrier_init_fence();
   }
-  if (warp == FILL_WARP && first_lane) {
-#pragma unroll 1
-    for (int stage = 0; stage < 2; ++stage) {
-      mbarrier_init(work_full + 8 * stage, 1);
-      mbarrier_init(weights_full + 8 * stage, 1);
-      mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 1);
-    }
+  if (warp < 2 && first_lane) {
+    mbarrier_init(work_full + 8 * warp, 1);
+    mbarrier_init(weights_full + 8 * warp, 1);
+    mbarrier_init(q_full + 8 * warp, 1);
+    mbarrier_init(block_empty + 8 * warp, MATH_WARPS + 1);
     mbarrier_init_fence();
   }
   if (warp == QUERY_WARP) {
     prefetch_tensor_map(k_map);
     prefetch_tensor_map(k_scale_map);
     prefetch_tensor_map(q_map);
+    let_next_launch_start();
   }
+  wait_for_earlier_launches();
   const int num_blocks = count_blocks(args);
   RequestBlock mine = {0, 0, 0, 0, 0};  // of a lane of the producers
   if (num_blocks > 32) {

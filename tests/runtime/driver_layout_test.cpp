@@ -3,6 +3,7 @@
 #include "runtime/driver.h"
 #include "generator/base/tensor_map_params.h"
 
+#include <cstddef>
 #include <type_traits>
 
 #include <cuda.h>
@@ -34,6 +35,12 @@ constexpr bool same(Ours ours, Theirs theirs) {
 
 static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) == 64);
 static_assert(sizeof(DevicePointer) == sizeof(CUdeviceptr));
+static_assert(sizeof(LaunchConfig) == sizeof(CUlaunchConfig) && sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
+static_assert(offsetof(LaunchConfig, dynamic_shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes));
+static_assert(offsetof(LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream));
+static_assert(offsetof(LaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs));
+static_assert(offsetof(LaunchConfig, num_attributes) == offsetof(CUlaunchConfig, numAttrs));
+static_assert(offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
 
 static_assert(same(ReturnCode::success, CUDA_SUCCESS));
 static_assert(same(ReturnCode::invalid_value, CUDA_ERROR_INVALID_VALUE));
@@ -68,6 +75,7 @@ static_assert(same(FunctionAttribute::non_portable_cluster_size_allowed,
                    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED));
 static_assert(same(event_default, CU_EVENT_DEFAULT));
 static_assert(same(stream_default, CU_STREAM_DEFAULT));
+static_assert(same(LaunchAttributeId::programmatic_stream_serialization, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION));
 static_assert(same(CaptureMode::thread_local_mode, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 
 static_assert(same(TensorMapType::u8, CU_TENSOR_MAP_DATA_TYPE_UINT8));

@@ -212,7 +212,7 @@ TEST_CASE_METHOD(LauncherTest, "failures of the driver come back, and the next l
   CHECK_THAT(launcher.launch(problem, nullptr).error().text(), Catch::StartsWith("cuTensorMapEncodeTiled: "));
   CHECK(fake().launches == 0);
 
-  fail("cuLaunchKernel", cuda::ReturnCode::illegal_address);
+  fail("cuLaunchKernelEx", cuda::ReturnCode::illegal_address);
   const Status lost = launcher.launch(problem, nullptr);
   REQUIRE_FALSE(lost.ok());
   CHECK(lost.error().code == ErrorCode::cuda_error);
@@ -222,6 +222,32 @@ TEST_CASE_METHOD(LauncherTest, "failures of the driver come back, and the next l
   CHECK(launcher.launch(problem, nullptr).ok());
   CHECK(fake().launches == 1);
   CHECK(fake().context_depth == 0);
+}
+
+TEST_CASE_METHOD(LauncherTest, "launches overlap where the kernel waits by itself, the driver knows it and nobody forbids it",
+                 "[launcher]") {
+  CompiledKernel waits = fake_kernel({});
+  waits.ptx = ".visible .entry k() { griddepcontrol.wait; ret; }";
+  CompiledKernel overridden = waits;
+  overridden.override_text = "PTX overridden by a file";
+  const auto overlaps = [&](const CompiledKernel& kernel, Overlap overlap, int version) {
+    fake().compute_capability = 90;
+    fake().version = version;
+    const auto driver = Driver::load(FAKE_DRIVER);
+    REQUIRE(driver.ok());
+    auto opened = Context::open(*driver, 0);
+    REQUIRE(opened.ok());
+    auto created = Launcher::create(*opened, kernel, overlap);
+    REQUIRE(created.ok());
+    REQUIRE(created->launch(problem_of_addresses(), nullptr).ok());
+    return fake().last_launch.overlaps;
+  };
+  CHECK(overlaps(waits, Overlap::allowed, 13000));
+  CHECK(overlaps(waits, Overlap::allowed, 12030));
+  CHECK_FALSE(overlaps(waits, Overlap::allowed, 12020));
+  CHECK_FALSE(overlaps(waits, Overlap::never, 13000));
+  CHECK_FALSE(overlaps(fake_kernel({}), Overlap::allowed, 13000));
+  CHECK_FALSE(overlaps(overridden, Overlap::allowed, 13000));
 }
 
 TEST_CASE_METHOD(LauncherTest, "a kernel for another generation is refused before the driver sees it",

@@ -139,7 +139,7 @@ TEST_CASE_METHOD(FakeDriverTest, "launches are timed warm and cold, in graphs an
   CHECK(fake().replays == 2 + 5 + 5);
   CHECK(fake().word_fills == 5 + 5);  // L2 is overwritten before every cold sample
   CHECK(fake().graphs == 0);
-  for (const char* function : {"cuGraphLaunch", "cuStreamBeginCapture", "cuMemsetD32Async", "cuLaunchKernel"}) {
+  for (const char* function : {"cuGraphLaunch", "cuStreamBeginCapture", "cuMemsetD32Async", "cuLaunchKernelEx"}) {
     fail(function, cuda::ReturnCode::launch_failed);
     const Result<LaunchTimes> failed = time_launches(*stopwatch, *launcher, uploaded->device(), 5);
     REQUIRE_FALSE(failed);

@@ -70,7 +70,7 @@ TEST_CASE_METHOD(FakeDriverTest, "kernels of one problem are timed in turn, in g
   CHECK(fake().captured_launches == 2 * 4);
   CHECK(fake().replays == 2 * (1 + 5));
   CHECK(fake().graphs == 0);
-  for (const char* function : {"cuGraphLaunch", "cuStreamBeginCapture", "cuLaunchKernel"}) {
+  for (const char* function : {"cuGraphLaunch", "cuStreamBeginCapture", "cuLaunchKernelEx"}) {
     fail(function, cuda::ReturnCode::launch_failed);
     CHECK_FALSE(time_in_turn(*stopwatch, launchers, uploaded->device(), 5));
   }

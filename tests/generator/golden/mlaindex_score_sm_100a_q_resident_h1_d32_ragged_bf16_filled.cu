@@ -32,9 +32,9 @@
 // The two halves of a tile have an accumulator stage of tensor memory each, so the MMA of one runs under
 // the fold of the other. Two math warpgroups own a group of columns each; one thread owns a key.
 //
-// One CTA stays on each SM for an equal share of all key tiles (work_schedule.cuh). The scheduler warp
-// walks through it, a token block at a time; Q and q_scale of the next block are fetched while the math
-// warpgroups are still at the one before.
+// One CTA stays on each SM for an equal share of all key tiles (work_schedule.cuh). Two producer warps walk
+// through it, a token block at a time: one brings keys and Q, the other ranges and q_scale. Those of the next
+// block are fetched while the math warpgroups are still at the one before.
 
 constexpr int NUM_HEADS = 1;
 constexpr int DEPTH = 32;
@@ -126,6 +126,19 @@ struct ScoreArguments {
   u16 log2_pieces;           // of a tile
 };
 static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has the same layout");
+
+// common/dependent_launch.cuh --------------------------------------------------------------
+// Launches that overlap: a launch that allows it (programmatic stream serialization) may start on SMs which the launch
+// before it has left or does not use, while that one still runs. Without that, both do nothing.
+
+// Until then no thread touches memory that another launch may use: all launches before this one are complete, and what
+// they wrote is visible. Every thread waits, so that this launch cannot be complete before those are: the next one, which
+// waits for this one only, relies on it.
+__device__ __forceinline__ void wait_for_earlier_launches() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+// The next launch may start as soon as every CTA has come here. It finds no tensor memory where a CTA of this launch still
+// has to allocate some: call this behind that.
+__device__ __forceinline__ void let_next_launch_start() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
 // common/mbarrier.cuh ----------------------------------------------------------------------
 // Barriers in shared memory that count arrivals and bytes. A waiter names the parity of the phase
@@ -280,8 +293,8 @@ __device__ __forceinline__ void add_range(BlockKeys& keys, VisibleRange range) {
 
 constexpr int LANES_OF_BLOCK = 1;
 
-// Of each request, the last of its tokens in the block sees the most.
-__device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments& args) {
+// Of each request, the last of its tokens in the block sees the most. first_request: the batch's, where it is at hand.
+__device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments& args, const Request* first_request = nullptr) {
   BlockKeys keys = {0x7fffffff, 0};
   const int first_token = block * TOKENS_PER_BLOCK;
   if (static_cast<u32>(first_token) >= args.num_tokens) return keys;
@@ -290,12 +303,13 @@ __device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments&
   int index = request_of(first_token, args);
 #pragma unroll 1
   do {
-    const Request request = read_request(index, args);
+    const Request request = first_request && index == 0 ? *first_request : read_request(index, args);
     const int end = min(request.end_query, end_token);
-    if (end > next_token) {
-      next_token = end;
-      add_range(keys, visible_range(end - 1, request, args));
-    }
+    VisibleRange range = visible_range(max(end, 1) - 1, request, args);
+    // No branch, behind which the compiler would put loads that then wait for those in front of it.
+    if (end <= next_token) range.end = range.begin;
+    next_token = max(next_token, end);
+    add_range(keys, range);
   } while (next_token < end_token && ++index < args.num_requests);
   return keys;
 }
@@ -420,7 +434,7 @@ __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const 
   return share;
 }
 
-// What of the block that sees keys begin to end is this CTA's, perhaps nothing. Moves on to the next
+// What of the block that sees keys begin to end is the share's, perhaps nothing. Moves on to the next
 // block.
 __device__ __forceinline__ Work take_share(TileShare& share, int first_token, u32 begin, u32 end) {
   const u32 first = share.position + BLOCK_START_TILES;
@@ -428,6 +442,22 @@ __device__ __forceinline__ Work take_share(TileShare& share, int first_token, u3
   share.position += length_in_sequence(begin, end);
   const u32 to = max(from, min(share.end, share.position));
   return {first_token, static_cast<int>(begin / TILE_KEYS + from - first), static_cast<int>(to - from), 0};
+}
+
+// Calls hand_on(work) for every block of the share that sees keys, by a whole warp.
+template <typename HandOn>
+__device__ __forceinline__ void walk_share(TileShare share, const ScoreArguments& args, HandOn hand_on) {
+#pragma unroll 1
+  for (u32 first = share.first_block; share.position < share.end; first += WARP_BLOCKS) {
+    const BlockKeys keys = block_keys(first + lane_index() / LANES_OF_BLOCK, args);
+#pragma unroll 1
+    for (int i = 0; i < WARP_BLOCKS && share.position < share.end; ++i) {
+      const int begin = __shfl_sync(0xffffffff, keys.begin, i * LANES_OF_BLOCK);
+      const int end = __shfl_sync(0xffffffff, keys.end, i * LANES_OF_BLOCK);
+      const Work work = take_share(share, (first + i) * TOKENS_PER_BLOCK, begin, end);
+      if (work.num_tiles > 0) hand_on(work);
+    }
+  }
 }
 
 // common/fill_slots.cuh --------------------------------------------------------------------
@@ -769,6 +799,7 @@ struct Block {
   VisibleRange ranges[TOKENS_PER_BLOCK];
   alignas(16) float half_weights[128 * COLUMN_GROUPS];
 };
+static_assert(KEY_STAGES <= MATH_WARPS, "a warp initialises the barriers of a stage");
 static_assert(2 * sizeof(Block) <= UNITS_OFFSET - BLOCKS_OFFSET, "the plan reserves two blocks");
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
@@ -795,27 +826,27 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
     prefetch_tensor_map(q_map);
     prefetch_tensor_map(k_map);
   }
-  if (threadIdx.x == NUM_THREADS - 32) {  // of the warp with the least to count
-#pragma unroll 1
-    for (int stage = 0; stage < KEY_STAGES; ++stage) {
-      mbarrier_init(key_full + 8 * stage, 1);
-      mbarrier_init(key_empty + 8 * stage, 1);
-    }
-#pragma unroll 1
-    for (int stage = 0; stage < 2; ++stage) {
-      mbarrier_init(accumulator_full + 8 * stage, 1);
-      mbarrier_init(accumulator_empty + 8 * stage, MATH_WARPS);
-      mbarrier_init(work_full + 8 * stage, 1);
-      mbarrier_init(weights_full + 8 * stage, 1);
-      mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
-    }
+  // By several warps, because one would take as long as counting.
+  const bool first_lane = lane_index() == 0;
+  if (warp < KEY_STAGES && first_lane) {
+    mbarrier_init(key_full + 8 * warp, 1);
+    mbarrier_init(key_empty + 8 * warp, 1);
+    mbarrier_init_fence();
+  }
+  if (warp < 2 && first_lane) {
+    mbarrier_init(accumulator_full + 8 * warp, 1);
+    mbarrier_init(accumulator_empty + 8 * warp, MATH_WARPS);
+    mbarrier_init(work_full + 8 * warp, 1);
+    mbarrier_init(weights_full + 8 * warp, 1);
+    mbarrier_init(q_full + 8 * warp, 1);
+    mbarrier_init(block_empty + 8 * warp, MATH_WARPS + 1);
     mbarrier_init_fence();
   }
   if (warp == MMA_WARP) {
     tensor_memory_allocate(shared_address(tensor_memory_slot), TENSOR_MEMORY_COLUMNS);
     tensor_memory_fence_before_barrier();
   }
+  wait_for_earlier_launches();
   count_tiles(tiles_of_unit, warp, args);
   __syncthreads();
   tensor_memory_fence_after_barrier();
@@ -823,36 +854,53 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
 
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
-    if (warp == TMA_WARP) {
-      if (elect_one()) {
-        RingCursor ring, block;
-#pragma unroll 1
-        while (true) {
-          mbarrier_wait(work_full + 8 * block.stage, block.parity);
-          const Work work = blocks[block.stage].work;
-          mbarrier_arrive(block_empty + 8 * block.stage);
-          if (work.num_tiles == 0) break;
-          const u32 q_barrier = q_full + 8 * block.stage;
-          mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
-#pragma unroll 1
-          for (int group = 0; group < COLUMN_GROUPS; ++group) {
-            tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0,
-                        work.first_token + group * TOKENS_PER_GROUP, 0);
-          }
+    if (warp == TMA_WARP || warp == SCHEDULER_WARP) {
+      // Both walk through the share, each brings its part of a block, and neither waits for the other.
+      RingCursor ring, block;
+      walk_share(tile_share(tiles_of_unit, args), args, [&](const Work& work) {
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (warp == TMA_WARP) {
           int key = work.first_tile * TILE_KEYS;
 #pragma unroll 1
           for (int i = 0; i < work.num_tiles; ++i) {
             mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
-            const u32 full = key_full + 8 * ring.stage;
-            mbarrier_arrive_expect_bytes(full, TILE_BYTES);
-            tma_load_2d(key_ring + ring.stage * TILE_BYTES, k_map, full, 0, key);
+            if (elect_one()) {
+              const u32 full = key_full + 8 * ring.stage;
+              mbarrier_arrive_expect_bytes(full, TILE_BYTES);
+              tma_load_2d(key_ring + ring.stage * TILE_BYTES, k_map, full, 0, key);
+              if (i == 0) {
+                const u32 q_barrier = q_full + 8 * block.stage;
+                mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
+#pragma unroll 1
+                for (int group = 0; group < COLUMN_GROUPS; ++group) {
+                  tma_load_3d(q_tiles + block.stage * Q_BYTES + group * GROUP_BYTES, q_map, q_barrier, 0,
+                              work.first_token + group * TOKENS_PER_GROUP, 0);
+                }
+              }
+            }
+            __syncwarp();
             key += TILE_KEYS;
             ring.advance(KEY_STAGES);
           }
-          block.advance(2);
+        } else {
+          Block& next = blocks[block.stage];
+          if (lane_index() == 0) next.work = work;
+          stage_ranges(next.ranges, work.first_token, args);
+          __syncwarp();
+          if (lane_index() == 0) mbarrier_arrive(work_full + 8 * block.stage);
+          stage_half_weights(next.half_weights, work.first_token, args);
+          __syncwarp();
+          if (lane_index() == 0) mbarrier_arrive(weights_full + 8 * block.stage);
+        }
+        block.advance(2);
+      });
+      if (warp == SCHEDULER_WARP) {
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (lane_index() == 0) {
+          blocks[block.stage].work = {0, 0, 0, 0};
+          mbarrier_arrive(work_full + 8 * block.stage);
         }
       }
-      __syncwarp();
     } else if (warp == MMA_WARP) {
       if (elect_one()) {
         RingCursor ring, block;
@@ -889,36 +937,6 @@ mlaindex_score_sm_100a_q_resident_h1_d32_ragged_bf16_filled(
         }
       }
       __syncwarp();
-    } else if (warp == SCHEDULER_WARP) {
-      const int lane = lane_index();
-      TileShare share = tile_share(tiles_of_unit, args);
-      RingCursor block;
-#pragma unroll 1
-      for (u32 first = share.first_block; share.position < share.end; first += WARP_BLOCKS) {
-        const BlockKeys keys = block_keys(first + lane / LANES_OF_BLOCK, args);
-#pragma unroll 1
-        for (int i = 0; i < WARP_BLOCKS && share.position < share.end; ++i) {
-          const int begin = __shfl_sync(0xffffffff, keys.begin, i * LANES_OF_BLOCK);
-          const int end = __shfl_sync(0xffffffff, keys.end, i * LANES_OF_BLOCK);
-          const Work work = take_share(share, (first + i) * TOKENS_PER_BLOCK, begin, end);
-          if (work.num_tiles == 0) continue;
-          mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-          Block& next = blocks[block.stage];
-          if (lane == 0) next.work = work;
-          stage_ranges(next.ranges, work.first_token, args);
-          __syncwarp();
-          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-          stage_half_weights(next.half_weights, work.first_token, args);
-          __syncwarp();
-          if (lane == 0) mbarrier_arrive(weights_full + 8 * block.stage);
-          block.advance(2);
-        }
-      }
-      mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-      if (lane == 0) {
-        blocks[block.stage].work = {0, 0, 0, 0};
-        mbarrier_arrive(work_full + 8 * block.stage);
-      }
     }
     else {
       // The last warp, which has nothing else to do.

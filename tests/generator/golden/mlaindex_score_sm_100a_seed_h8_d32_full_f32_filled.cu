@@ -136,6 +136,11 @@ __device__ __forceinline__ VisibleRange clamped_range(int begin, int end, const 
   return {begin, max(begin, min(end, min(args.num_keys, args.num_columns)))};
 }
 
+// Batches without offsets.
+struct Request {};
+
+__device__ __forceinline__ Request read_request(int, const ScoreArguments&) { return {}; }
+
 __device__ __forceinline__ VisibleRange visible_range(int, const ScoreArguments& args) {
   return clamped_range(0, args.num_keys, args);
 }
@@ -182,6 +187,19 @@ __device__ __forceinline__ KeyTiles key_tiles_of_block(VisibleRange range) {
   if (mine >= last) return {0, 0};
   return {static_cast<int>(mine), min(share, last - static_cast<int>(mine))};
 }
+
+// common/dependent_launch.cuh --------------------------------------------------------------
+// Launches that overlap: a launch that allows it (programmatic stream serialization) may start on SMs which the launch
+// before it has left or does not use, while that one still runs. Without that, both do nothing.
+
+// Until then no thread touches memory that another launch may use: all launches before this one are complete, and what
+// they wrote is visible. Every thread waits, so that this launch cannot be complete before those are: the next one, which
+// waits for this one only, relies on it.
+__device__ __forceinline__ void wait_for_earlier_launches() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+// The next launch may start as soon as every CTA has come here. It finds no tensor memory where a CTA of this launch still
+// has to allocate some: call this behind that.
+__device__ __forceinline__ void let_next_launch_start() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
 // common/mbarrier.cuh ----------------------------------------------------------------------
 // Barriers in shared memory that count arrivals and bytes. A waiter names the parity of the phase
@@ -535,6 +553,7 @@ mlaindex_score_sm_100a_seed_h8_d32_full_f32_filled(
     mbarrier_init(q_full, 1);
     mbarrier_init_fence();
   }
+  wait_for_earlier_launches();
   find_visible_ranges(ranges, first_token, args);
   stage_weights(staged_weights, first_token, args);
   if (warp == MMA_WARP) {

@@ -119,6 +119,19 @@ struct ScoreArguments {
 };
 static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has the same layout");
 
+// common/dependent_launch.cuh --------------------------------------------------------------
+// Launches that overlap: a launch that allows it (programmatic stream serialization) may start on SMs which the launch
+// before it has left or does not use, while that one still runs. Without that, both do nothing.
+
+// Until then no thread touches memory that another launch may use: all launches before this one are complete, and what
+// they wrote is visible. Every thread waits, so that this launch cannot be complete before those are: the next one, which
+// waits for this one only, relies on it.
+__device__ __forceinline__ void wait_for_earlier_launches() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+// The next launch may start as soon as every CTA has come here. It finds no tensor memory where a CTA of this launch still
+// has to allocate some: call this behind that.
+__device__ __forceinline__ void let_next_launch_start() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
 // common/mbarrier.cuh ----------------------------------------------------------------------
 // Barriers in shared memory that count arrivals and bytes. A waiter names the parity of the phase
 // it waits for; the first phase has parity 0, so a wait for parity 1 on a fresh barrier passes.
@@ -244,6 +257,11 @@ __device__ __forceinline__ VisibleRange clamped_range(int begin, int end, const 
   return {begin, max(begin, min(end, min(args.num_keys, args.num_columns)))};
 }
 
+// Batches without offsets.
+struct Request {};
+
+__device__ __forceinline__ Request read_request(int, const ScoreArguments&) { return {}; }
+
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
   return clamped_range(args.row_start[token], args.row_end[token], args);
 }
@@ -287,7 +305,7 @@ __device__ __forceinline__ void cover_block(BlockKeys& keys) {
   if constexpr (2 * distance < LANES_OF_BLOCK) cover_block<2 * distance>(keys);
 }
 
-__device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments& args) {
+__device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments& args, const Request* = nullptr) {
   const u32 first_token = block * TOKENS_PER_BLOCK + lane_index() % LANES_OF_BLOCK;
   BlockKeys keys = {0x7fffffff, 0};
 #pragma unroll
@@ -372,69 +390,92 @@ struct ShareWalk {
   u32 parts;     // how many these are; in sequence: units from there on, of this tile and others
   u32 first;     // of the units looked at: the share's first ones of the tile are 0, 1, ...
   u32 block;     // of the lane's unit
-  u32 subtiles;  // that it sees: 8 times the first one, and their number
+  u32 subtiles;  // that it sees, one if none: 8 times the first one, and their number
   u32 owners;    // lanes whose units see keys, one for each
 };
 
 __device__ __forceinline__ u32 count_units(const ScoreArguments& args) { return count_blocks(args) << args.log2_pieces; }
 
-// The CTA's share: every CTA has one. By a whole warp.
-__device__ __forceinline__ void find_share(ShareWalk& walk, const ScoreArguments& args) {
+// The CTA's share: every CTA has one, of at least a unit. By a whole warp.
+__device__ __forceinline__ ShareWalk find_share(const ScoreArguments& args) {
   const u32 cta = blockIdx.x;
+  ShareWalk walk;
+  walk.first = 0;
   if (args.in_sequence) {
     const u32 first_unit = cta * args.unit_share;
     walk.tile = first_unit / count_units(args);
     walk.part = first_unit % count_units(args);
     walk.parts = args.unit_share;
-    return;
+    return walk;
   }
   walk.parts = count_parts(count_units(args), args);
   walk.tile = cta / walk.parts;
   walk.part = cta % walk.parts;
-}
-
-// Looks at the units from walk.first on, by a whole warp.
-__device__ __forceinline__ void look_at_units(ShareWalk& walk, const ScoreArguments& args) {
-  const u32 num_blocks = count_blocks(args);
-  const u32 i = walk.first + lane_index() / LANES_OF_BLOCK;
-  u32 unit = i * walk.parts + (i % 2 == 0 ? walk.part : walk.parts - 1 - walk.part);
-  if (args.in_sequence) unit = i < walk.parts ? walk.part + i : 0xffffffff;
-  const u32 piece = (unit >= num_blocks) + (unit >= 2 * num_blocks) + (unit >= 3 * num_blocks);
-  // Past the last unit there is no token.
-  walk.block = unit < count_units(args) ? num_blocks - 1 - (unit - piece * num_blocks) : num_blocks;
-  const BlockKeys keys = block_keys(walk.block, args);
-  const int piece_keys = piece_tiles(args) * TILE_KEYS;
-  const int first_key = walk.tile * RESIDENT_KEYS + piece * piece_keys;
-  const int begin = max(keys.begin - first_key, 0);  // in the piece
-  const int end = min(keys.end - first_key, piece_keys);
-  const u32 first_subtile = static_cast<u32>(first_key + begin) / TILE_KEYS;
-  walk.subtiles = 7 * first_subtile + static_cast<u32>(first_key + end - 1) / TILE_KEYS + 1;
-  walk.owners = __ballot_sync(0xffffffff, begin < end && lane_index() % LANES_OF_BLOCK == 0);
-}
-
-// At the first units of the CTA's share.
-__device__ __forceinline__ ShareWalk start_walk(const ScoreArguments& args) {
-  ShareWalk walk;
-  find_share(walk, args);
-  walk.first = 0;
-  look_at_units(walk, args);
   return walk;
 }
 
-// Calls hand_on(work, first of its tile) for every unit of a walk that has just been started, if it sees keys of its tile,
-// by a whole warp. Returns how often keys have to be loaded.
+// Of a tile: unit 0 is the last block against the first piece.
+struct Unit {
+  u32 block;     // num_blocks: past the last unit
+  int first_key;  // of the piece
+};
+
+__device__ __forceinline__ Unit unit_at(u32 index, int tile, const ScoreArguments& args) {
+  u32 num_blocks = count_blocks(args);
+  asm volatile("" : "+r"(num_blocks));  // else its multiples stay in registers for the next look, and spill
+  const u32 piece = (index >= num_blocks) + (index >= 2 * num_blocks) + (index >= 3 * num_blocks);
+  const u32 block = index < num_blocks << args.log2_pieces ? num_blocks - 1 - (index - piece * num_blocks) : num_blocks;
+  return {block, static_cast<int>(tile * RESIDENT_KEYS + piece * piece_tiles(args) * TILE_KEYS)};
+}
+
+// The one that the CTA begins with.
+__device__ __forceinline__ Unit first_unit(const ShareWalk& walk, const ScoreArguments& args) {
+  return unit_at(walk.part, walk.tile, args);
+}
+
+// Looks at the units from walk.first on, by a whole warp. first_request: see block_keys().
+__device__ __forceinline__ void look_at_units(ShareWalk& walk, const ScoreArguments& args, const Request* first_request = nullptr) {
+  const u32 i = walk.first + lane_index() / LANES_OF_BLOCK;
+  u32 index = i * walk.parts + (i % 2 == 0 ? walk.part : walk.parts - 1 - walk.part);
+  if (args.in_sequence) index = i < walk.parts ? walk.part + i : 0xffffffff;
+  const Unit unit = unit_at(index, walk.tile, args);
+  walk.block = unit.block;
+  const BlockKeys keys = block_keys(walk.block, args, first_request);
+  const int begin = max(keys.begin - unit.first_key, 0);  // in the piece
+  const int end = min(keys.end - unit.first_key, piece_tiles(args) * TILE_KEYS);
+  const bool seen = begin < end;
+  const u32 first_subtile = static_cast<u32>(unit.first_key + (seen ? begin : 0)) / TILE_KEYS;
+  const u32 last_subtile = static_cast<u32>(unit.first_key + (seen ? end - 1 : 0)) / TILE_KEYS;
+  walk.subtiles = 7 * first_subtile + last_subtile + 1;
+  walk.owners = __ballot_sync(0xffffffff, seen && lane_index() % LANES_OF_BLOCK == 0);
+}
+
+// The unit of a lane, by a whole warp.
+__device__ __forceinline__ Work work_of_lane(const ShareWalk& walk, int lane, int loads) {
+  const int first_token = __shfl_sync(0xffffffff, walk.block, lane) * TOKENS_PER_BLOCK;
+  const int subtiles = __shfl_sync(0xffffffff, walk.subtiles, lane);
+  return {first_token, subtiles / 8, subtiles % 8, loads};
+}
+
+// Starts on the way and gives the first unit, by a whole warp. It has a subtile even if it sees no key: its queries and
+// keys are asked for before anything is known but sizes.
+__device__ __forceinline__ Work start_walk(ShareWalk& walk, const Request& first_request, const ScoreArguments& args) {
+  look_at_units(walk, args, &first_request);
+  walk.owners &= ~1u;
+  return work_of_lane(walk, 0, 0);
+}
+
+// Calls hand_on(work, first of its tile) for every unit behind the first one, if it sees keys of its tile, by a whole
+// warp. Returns how often keys have to be loaded.
 template <typename HandOn>
 __device__ __forceinline__ int walk_share(ShareWalk& walk, const ScoreArguments& args, HandOn hand_on) {
   int loads = 0;  // before this tile's
-  bool first_of_tile = true;
+  bool first_of_tile = false;
 #pragma unroll 1
   while (true) {
 #pragma unroll 1
     for (; walk.owners != 0; walk.owners &= walk.owners - 1) {
-      const int owner = __ffs(walk.owners) - 1;
-      const int first_token = __shfl_sync(0xffffffff, walk.block, owner) * TOKENS_PER_BLOCK;
-      const int subtiles = __shfl_sync(0xffffffff, walk.subtiles, owner);
-      hand_on({first_token, subtiles / 8, subtiles % 8, loads}, first_of_tile);
+      hand_on(work_of_lane(walk, __ffs(walk.owners) - 1, loads), first_of_tile);
       first_of_tile = false;
     }
     walk.first += WARP_BLOCKS;
@@ -800,6 +841,7 @@ struct Block {
   VisibleRange ranges[TOKENS_PER_BLOCK];
   alignas(16) float weights[TOKENS_PER_BLOCK * WEIGHT_STRIDE];
 };
+static_assert(BLOCK_STAGES <= MATH_WARPS && RESIDENT_TILES <= MATH_WARPS, "a warp initialises the barriers of a stage");
 static_assert(BLOCK_STAGES * sizeof(Block) <= BARRIERS_OFFSET - BLOCKS_OFFSET, "the plan reserves a block a stage");
 
 extern "C" __global__ void __launch_bounds__(NUM_THREADS, CTAS_PER_SM)
@@ -821,28 +863,42 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
     prefetch_tensor_map(k_map);
     prefetch_tensor_map(q_map);
   }
-  if (threadIdx.x == 0) {
-#pragma unroll 1
-    for (int tile = 0; tile < RESIDENT_TILES; ++tile) mbarrier_init(key_full + 8 * tile, 1);
-#pragma unroll 1
-    for (int stage = 0; stage < BLOCK_STAGES; ++stage) {
-      mbarrier_init(work_full + 8 * stage, 1);
-      mbarrier_init(weights_full + 8 * stage, 1);
-      mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS);
-    }
+  // By several warps, because one would take long.
+  const bool first_lane = lane_index() == 0;
+  if (warp < BLOCK_STAGES && first_lane) {
+    mbarrier_init(work_full + 8 * warp, 1);
+    mbarrier_init(weights_full + 8 * warp, 1);
+    mbarrier_init(q_full + 8 * warp, 1);
+    mbarrier_init(block_empty + 8 * warp, MATH_WARPS);
+    mbarrier_init_fence();
+  }
+  if (warp < RESIDENT_TILES && first_lane) {
+    mbarrier_init(key_full + 8 * warp, 1);
     mbarrier_init_fence();
   }
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
     if (warp <= WEIGHTS_WARP) {
-      // Three warps walk through the share, and each brings its part of a block. They look for the first block before the
-      // barriers are ready, because that takes as long.
-      ShareWalk walk = start_walk(args);
-      cta_barrier();
+      // Three warps walk through the share, and each brings its part of a block. Q, keys and weights of the first one are
+      // asked for before anything is known but sizes.
+      ShareWalk walk = find_share(args);
+      const Unit first = first_unit(walk, args);
+      const int first_token = first.block * TOKENS_PER_BLOCK;
       TokenWeights weights;  // of the weights warp's last block, on their way while it goes on
       bool has_weights = false;
       RingCursor block;
+      const auto load_block = [&](int token) {
+        const u32 q_barrier = q_full + 8 * block.stage;
+        mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
+        load_queries(q_ring + block.stage * Q_BYTES, q_map, q_barrier, token);
+      };
+      const auto write_work = [&](const Work& work) {
+        Block& next = blocks[block.stage];
+        if (lane_index() == 0) next.work = work;
+        stage_ranges(next.ranges, work.first_token, args);
+        __syncwarp();
+        if (lane_index() == 0) mbarrier_arrive(work_full + 8 * block.stage);
+      };
       const auto write_weights = [&] {
         mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
         weights.store(blocks[block.stage].weights);
@@ -850,6 +906,22 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
         if (lane_index() == 0) mbarrier_arrive(weights_full + 8 * block.stage);
         block.advance(BLOCK_STAGES);
       };
+      wait_for_earlier_launches();
+      Request first_request;
+      if (warp == SCHEDULER_WARP) first_request = read_request(0, args);  // before Q and keys, behind which it would come late
+      cta_barrier();
+      if (warp == TMA_WARP && elect_one()) {
+        load_block(first_token);
+        load_keys(key_tiles, k_map, key_full, first.first_key / TILE_KEYS);
+      }
+      if (warp == WEIGHTS_WARP) {
+        weights.load(first_token, args);
+        write_weights();
+      }
+      if (warp != SCHEDULER_WARP) first_request = read_request(0, args);
+      const Work first_work = start_walk(walk, first_request, args);
+      if (warp == SCHEDULER_WARP) write_work(first_work);
+      if (warp != WEIGHTS_WARP) block.advance(BLOCK_STAGES);
       const int loads = walk_share(walk, args, [&](const Work& work, bool first_of_tile) {
         if (warp == WEIGHTS_WARP) {
           if (has_weights) write_weights();
@@ -861,18 +933,12 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
         if (warp == TMA_WARP) {
           if (elect_one()) {
             // Before Q, without which no warpgroup waits for the new keys: it would take the barrier's phase for theirs.
-            if (first_of_tile && work.loads > 0) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
-            const u32 q_barrier = q_full + 8 * block.stage;
-            mbarrier_arrive_expect_bytes(q_barrier, Q_BYTES);
-            load_queries(q_ring + block.stage * Q_BYTES, q_map, q_barrier, work.first_token);
+            if (first_of_tile) wait_for_use_of_keys(key_full, work.loads - 1 & 1, block_empty, block);
+            load_block(work.first_token);
             if (first_of_tile) load_keys(key_tiles, k_map, key_full, work.first_tile);
           }
         } else {
-          Block& next = blocks[block.stage];
-          if (lane_index() == 0) next.work = work;
-          stage_ranges(next.ranges, work.first_token, args);
-          __syncwarp();
-          if (lane_index() == 0) mbarrier_arrive(work_full + 8 * block.stage);
+          write_work(work);
         }
         block.advance(BLOCK_STAGES);
       });
@@ -888,17 +954,19 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
         }
       } else if (warp == WEIGHTS_WARP) {
         if (has_weights) write_weights();
-      } else if (loads > 0) {
+      } else {
         wait_for_keys(key_full, loads - 1 & 1);
       }
     } else {
       // The last warp, which has nothing else to do.
+      wait_for_earlier_launches();
       cta_barrier();
       fill_rows_of_grid(blockIdx.x, gridDim.x, args);
     }
     return;
   }
 
+  wait_for_earlier_launches();
   cta_barrier();
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MATH_REGISTERS) : "memory");
   const int quad_lane = lane_index() % 4;

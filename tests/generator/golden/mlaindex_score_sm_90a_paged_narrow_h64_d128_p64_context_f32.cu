@@ -142,6 +142,19 @@ struct ScoreArguments {
 };
 static_assert(sizeof(ScoreArguments) == 128, "generator/kernel_arguments.h has the same layout");
 
+// common/dependent_launch.cuh --------------------------------------------------------------
+// Launches that overlap: a launch that allows it (programmatic stream serialization) may start on SMs which the launch
+// before it has left or does not use, while that one still runs. Without that, both do nothing.
+
+// Until then no thread touches memory that another launch may use: all launches before this one are complete, and what
+// they wrote is visible. Every thread waits, so that this launch cannot be complete before those are: the next one, which
+// waits for this one only, relies on it.
+__device__ __forceinline__ void wait_for_earlier_launches() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+// The next launch may start as soon as every CTA has come here. It finds no tensor memory where a CTA of this launch still
+// has to allocate some: call this behind that.
+__device__ __forceinline__ void let_next_launch_start() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
 // common/mbarrier.cuh ----------------------------------------------------------------------
 // Barriers in shared memory that count arrivals and bytes. A waiter names the parity of the phase
 // it waits for; the first phase has parity 0, so a wait for parity 1 on a fresh barrier passes.
@@ -209,6 +222,11 @@ __device__ __forceinline__ VisibleRange clamped_range(int begin, int end, const 
   begin = max(begin, 0);
   return {begin, max(begin, min(end, min(args.pages.max_context, args.num_columns)))};
 }
+
+// Batches without offsets.
+struct Request {};
+
+__device__ __forceinline__ Request read_request(int, const ScoreArguments&) { return {}; }
 
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
   const int request = token / args.pages.next_n;
@@ -746,21 +764,20 @@ mlaindex_score_sm_90a_paged_narrow_h64_d128_p64_context_f32(
     mbarrier_init(key_empty + 8 * warp, MATH_WARPS);
     mbarrier_init_fence();
   }
-  if (warp == FILL_WARP && first_lane) {
-#pragma unroll 1
-    for (int stage = 0; stage < 2; ++stage) {
-      mbarrier_init(work_full + 8 * stage, 1);
-      mbarrier_init(weights_full + 8 * stage, 1);
-      mbarrier_init(q_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 1);
-    }
+  if (warp < 2 && first_lane) {
+    mbarrier_init(work_full + 8 * warp, 1);
+    mbarrier_init(weights_full + 8 * warp, 1);
+    mbarrier_init(q_full + 8 * warp, 1);
+    mbarrier_init(block_empty + 8 * warp, MATH_WARPS + 1);
     mbarrier_init_fence();
   }
   if (warp == QUERY_WARP) {
     prefetch_tensor_map(k_map);
     prefetch_tensor_map(k_scale_map);
     prefetch_tensor_map(q_map);
+    let_next_launch_start();
   }
+  wait_for_earlier_launches();
   const int num_blocks = count_blocks(args);
   RequestBlock mine = {0, 0, 0, 0, 0};  // of a lane of the producers
   if (num_blocks > 32) {

@@ -30,9 +30,9 @@
 // tensor core works for another, or on the second accumulator of the same one. They start one after the
 // other; those that begin together go on together, all waiting and all folding at a time.
 //
-// One CTA stays on each SM for an equal share of all key tiles (work_schedule.cuh). The scheduler warp
-// walks through it, a token block at a time; Q and q_scale of the next block are fetched while the math
-// warpgroups are still at the one before.
+// One CTA stays on each SM for an equal share of all key tiles (work_schedule.cuh). Three producer warps walk
+// through it, a token block at a time: one brings keys and Q, one ranges, one q_scale. Those of the next block
+// are fetched while the math warpgroups are still at the one before.
 
 constexpr int NUM_HEADS = 12;
 constexpr int PADDED_HEADS = 16;
@@ -124,6 +124,19 @@ struct ScoreArguments {
 };
 static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has the same layout");
 
+// common/dependent_launch.cuh --------------------------------------------------------------
+// Launches that overlap: a launch that allows it (programmatic stream serialization) may start on SMs which the launch
+// before it has left or does not use, while that one still runs. Without that, both do nothing.
+
+// Until then no thread touches memory that another launch may use: all launches before this one are complete, and what
+// they wrote is visible. Every thread waits, so that this launch cannot be complete before those are: the next one, which
+// waits for this one only, relies on it.
+__device__ __forceinline__ void wait_for_earlier_launches() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+// The next launch may start as soon as every CTA has come here. It finds no tensor memory where a CTA of this launch still
+// has to allocate some: call this behind that.
+__device__ __forceinline__ void let_next_launch_start() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
 // common/mbarrier.cuh ----------------------------------------------------------------------
 // Barriers in shared memory that count arrivals and bytes. A waiter names the parity of the phase
 // it waits for; the first phase has parity 0, so a wait for parity 1 on a fresh barrier passes.
@@ -192,6 +205,11 @@ __device__ __forceinline__ VisibleRange clamped_range(int begin, int end, const 
   return {begin, max(begin, min(end, min(args.num_keys, args.num_columns)))};
 }
 
+// Batches without offsets.
+struct Request {};
+
+__device__ __forceinline__ Request read_request(int, const ScoreArguments&) { return {}; }
+
 __device__ __forceinline__ VisibleRange visible_range(int token, const ScoreArguments& args) {
   return clamped_range(args.row_start[token], args.row_end[token], args);
 }
@@ -235,7 +253,7 @@ __device__ __forceinline__ void cover_block(BlockKeys& keys) {
   if constexpr (2 * distance < LANES_OF_BLOCK) cover_block<2 * distance>(keys);
 }
 
-__device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments& args) {
+__device__ __forceinline__ BlockKeys block_keys(u32 block, const ScoreArguments& args, const Request* = nullptr) {
   const u32 first_token = block * TOKENS_PER_BLOCK + lane_index() % LANES_OF_BLOCK;
   BlockKeys keys = {0x7fffffff, 0};
 #pragma unroll
@@ -366,7 +384,7 @@ __device__ __forceinline__ TileShare tile_share(const u32* tiles_of_unit, const 
   return share;
 }
 
-// What of the block that sees keys begin to end is this CTA's, perhaps nothing. Moves on to the next
+// What of the block that sees keys begin to end is the share's, perhaps nothing. Moves on to the next
 // block.
 __device__ __forceinline__ Work take_share(TileShare& share, int first_token, u32 begin, u32 end) {
   const u32 first = share.position + BLOCK_START_TILES;
@@ -374,6 +392,22 @@ __device__ __forceinline__ Work take_share(TileShare& share, int first_token, u3
   share.position += length_in_sequence(begin, end);
   const u32 to = max(from, min(share.end, share.position));
   return {first_token, static_cast<int>(begin / TILE_KEYS + from - first), static_cast<int>(to - from), 0};
+}
+
+// Calls hand_on(work) for every block of the share that sees keys, by a whole warp.
+template <typename HandOn>
+__device__ __forceinline__ void walk_share(TileShare share, const ScoreArguments& args, HandOn hand_on) {
+#pragma unroll 1
+  for (u32 first = share.first_block; share.position < share.end; first += WARP_BLOCKS) {
+    const BlockKeys keys = block_keys(first + lane_index() / LANES_OF_BLOCK, args);
+#pragma unroll 1
+    for (int i = 0; i < WARP_BLOCKS && share.position < share.end; ++i) {
+      const int begin = __shfl_sync(0xffffffff, keys.begin, i * LANES_OF_BLOCK);
+      const int end = __shfl_sync(0xffffffff, keys.end, i * LANES_OF_BLOCK);
+      const Work work = take_share(share, (first + i) * TOKENS_PER_BLOCK, begin, end);
+      if (work.num_tiles > 0) hand_on(work);
+    }
+  }
 }
 
 // common/fill_slots.cuh --------------------------------------------------------------------
@@ -719,6 +753,7 @@ struct Block {
   VisibleRange ranges[TOKENS_PER_BLOCK];
   alignas(16) float weights[TOKENS_PER_BLOCK * WEIGHT_STRIDE];
 };
+static_assert(KEY_STAGES <= MATH_WARPS && 2 * MATH_WARPGROUPS <= MATH_WARPS, "a warp initialises the barriers of a stage");
 static_assert(2 * sizeof(Block) <= UNITS_OFFSET - BLOCKS_OFFSET, "the plan reserves two blocks");
 
 __device__ __forceinline__ u32 read_clock() {
@@ -741,111 +776,89 @@ mlaindex_score_sm_90a_q_resident_h12_d64_ranges_bf16_filled(
   const u32 work_full = key_empty + 8 * KEY_STAGES;               // [2]: work and ranges are written
   const u32 weights_full = work_full + 16;                        // [2]: weights are written
   const u32 q_full = weights_full + 16;                           // [2][MATH_WARPGROUPS]: Q of the warpgroup has landed
-  const u32 block_empty = q_full + 16 * MATH_WARPGROUPS;          // [2]: all that waited for the block are done with it
+  const u32 block_empty = q_full + 16 * MATH_WARPGROUPS;          // [2]: all math warps are done with the block
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
 
   if (warp == TMA_WARP) {
     prefetch_tensor_map(q_map);
     prefetch_tensor_map(k_map);
   }
-  if (threadIdx.x == NUM_THREADS - 32) {  // of the warp with the least to count
-#pragma unroll 1
-    for (int stage = 0; stage < KEY_STAGES; ++stage) {
-      mbarrier_init(key_full + 8 * stage, 1);
-      mbarrier_init(key_empty + 8 * stage, MATH_WARPS);
-    }
-#pragma unroll 1
-    for (int stage = 0; stage < 2; ++stage) {
-      mbarrier_init(work_full + 8 * stage, 1);
-      mbarrier_init(weights_full + 8 * stage, 1);
-      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 2);
-    }
-#pragma unroll 1
-    for (int i = 0; i < 2 * MATH_WARPGROUPS; ++i) mbarrier_init(q_full + 8 * i, 1);
+  // By several warps, because one would take as long as counting.
+  const bool first_lane = lane_index() == 0;
+  if (warp < KEY_STAGES && first_lane) {
+    mbarrier_init(key_full + 8 * warp, 1);
+    mbarrier_init(key_empty + 8 * warp, MATH_WARPS);
     mbarrier_init_fence();
   }
+  if (warp < 2 * MATH_WARPGROUPS && first_lane) {
+    mbarrier_init(q_full + 8 * warp, 1);
+    mbarrier_init_fence();
+  }
+  if (warp < 2 && first_lane) {
+    mbarrier_init(work_full + 8 * warp, 1);
+    mbarrier_init(weights_full + 8 * warp, 1);
+    mbarrier_init(block_empty + 8 * warp, MATH_WARPS);
+    mbarrier_init_fence();
+  }
+  wait_for_earlier_launches();
   count_tiles(tiles_of_unit, warp, args);
   __syncthreads();
 
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
-    if (warp == TMA_WARP) {
-      if (elect_one()) {
-        const u64 keep = keep_in_l2();  // keys are read again by every token block, scores are not
-        RingCursor ring, block;
-#pragma unroll 1
-        while (true) {
-          mbarrier_wait(work_full + 8 * block.stage, block.parity);
-          const Work work = blocks[block.stage].work;
-          mbarrier_arrive(block_empty + 8 * block.stage);
-          if (work.num_tiles == 0) break;
-          // In parts: a warpgroup starts when its own is there.
-          u32 q_barrier = q_full + 8 * MATH_WARPGROUPS * block.stage;
-          u32 q_tile = q_tiles + block.stage * Q_BYTES;
-          int token = work.first_token;
-#pragma unroll 1
-          for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
-            mbarrier_arrive_expect_bytes(q_barrier, WARPGROUP_COLUMNS * DEPTH);
-            load_queries(q_tile, q_map, q_barrier, token);
-            q_tile += WARPGROUP_COLUMNS * DEPTH;
-            token += TOKENS_PER_WARPGROUP;
-            q_barrier += 8;
-          }
+    if (warp <= WEIGHTS_WARP) {
+      // Three warps walk through the share, each brings its part of a block, and none waits for another.
+      const u64 keep = keep_in_l2();  // keys are read again by every token block, scores are not
+      RingCursor ring, block;
+      walk_share(tile_share(tiles_of_unit, args), args, [&](const Work& work) {
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (warp == TMA_WARP) {
           int key = work.first_tile * TILE_KEYS;
 #pragma unroll 1
           for (int i = 0; i < work.num_tiles; ++i) {
             mbarrier_wait(key_empty + 8 * ring.stage, ring.parity ^ 1);
-            const u32 full = key_full + 8 * ring.stage;
-            mbarrier_arrive_expect_bytes(full, TILE_BYTES);
-            tma_load_2d_hinted(key_ring + ring.stage * TILE_BYTES, k_map, full, 0, key, keep);
+            if (elect_one()) {
+              const u32 full = key_full + 8 * ring.stage;
+              mbarrier_arrive_expect_bytes(full, TILE_BYTES);
+              tma_load_2d_hinted(key_ring + ring.stage * TILE_BYTES, k_map, full, 0, key, keep);
+              if (i == 0) {
+                // Behind the first keys, which are few. In parts: a warpgroup starts when its own is there.
+                u32 q_barrier = q_full + 8 * MATH_WARPGROUPS * block.stage;
+                u32 q_tile = q_tiles + block.stage * Q_BYTES;
+                int token = work.first_token;
+#pragma unroll 1
+                for (int warpgroup = 0; warpgroup < MATH_WARPGROUPS; ++warpgroup) {
+                  mbarrier_arrive_expect_bytes(q_barrier, WARPGROUP_COLUMNS * DEPTH);
+                  load_queries(q_tile, q_map, q_barrier, token);
+                  q_tile += WARPGROUP_COLUMNS * DEPTH;
+                  token += TOKENS_PER_WARPGROUP;
+                  q_barrier += 8;
+                }
+              }
+            }
+            __syncwarp();
             key += TILE_KEYS;
             ring.advance(KEY_STAGES);
           }
-          block.advance(2);
-        }
-      }
-    } else if (warp == SCHEDULER_WARP) {
-      const int lane = lane_index();
-      TileShare share = tile_share(tiles_of_unit, args);
-      RingCursor block;
-#pragma unroll 1
-      for (u32 first = share.first_block; share.position < share.end; first += WARP_BLOCKS) {
-        const BlockKeys keys = block_keys(first + lane / LANES_OF_BLOCK, args);
-#pragma unroll 1
-        for (int i = 0; i < WARP_BLOCKS && share.position < share.end; ++i) {
-          const int begin = __shfl_sync(0xffffffff, keys.begin, i * LANES_OF_BLOCK);
-          const int end = __shfl_sync(0xffffffff, keys.end, i * LANES_OF_BLOCK);
-          const Work work = take_share(share, (first + i) * TOKENS_PER_BLOCK, begin, end);
-          if (work.num_tiles == 0) continue;
-          mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        } else if (warp == SCHEDULER_WARP) {
           Block& next = blocks[block.stage];
-          if (lane == 0) next.work = work;
+          if (lane_index() == 0) next.work = work;
           stage_ranges(next.ranges, work.first_token, args);
           __syncwarp();
-          if (lane == 0) mbarrier_arrive(work_full + 8 * block.stage);
-          block.advance(2);
-        }
-      }
-      mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
-      if (lane == 0) {
-        blocks[block.stage].work = {0, 0, 0, 0};
-        mbarrier_arrive(work_full + 8 * block.stage);
-      }
-    } else if (warp == WEIGHTS_WARP) {
-      const int lane = lane_index();
-      RingCursor block;
-#pragma unroll 1
-      while (true) {
-        mbarrier_wait(work_full + 8 * block.stage, block.parity);
-        const Work work = blocks[block.stage].work;
-        if (work.num_tiles == 0) break;
-        stage_token_weights(blocks[block.stage].weights, work.first_token, args);
-        __syncwarp();
-        if (lane == 0) {
-          mbarrier_arrive(weights_full + 8 * block.stage);
-          mbarrier_arrive(block_empty + 8 * block.stage);
+          if (lane_index() == 0) mbarrier_arrive(work_full + 8 * block.stage);
+        } else {
+          stage_token_weights(blocks[block.stage].weights, work.first_token, args);
+          __syncwarp();
+          if (lane_index() == 0) mbarrier_arrive(weights_full + 8 * block.stage);
         }
         block.advance(2);
+      });
+      if (warp == SCHEDULER_WARP) {
+        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+        if (lane_index() == 0) {
+          blocks[block.stage].work = {0, 0, 0, 0};
+          mbarrier_arrive(work_full + 8 * block.stage);
+        }
       }
     }
     else {
@@ -874,8 +887,11 @@ mlaindex_score_sm_90a_q_resident_h12_d64_ranges_bf16_filled(
     LaneWeights weight;
     load_lane_weights(weight, current.weights + lane_token * WEIGHT_STRIDE, quad_lane);
     const u64 q_descriptor = wgmma_descriptor(q_tiles + block.stage * Q_BYTES + warpgroup * WARPGROUP_COLUMNS * DEPTH);
-    mbarrier_wait(q_full + 8 * (MATH_WARPGROUPS * block.stage + warpgroup), block.parity);
-    for (const u32 begin = read_clock(); read_clock() - begin < delay;) continue;
+    const u32 q_barriers = q_full + 8 * MATH_WARPGROUPS * block.stage;
+    mbarrier_wait(q_barriers, block.parity);  // the delay counts from where the first warpgroup starts
+    const u32 begin = read_clock();
+    mbarrier_wait(q_barriers + 8 * warpgroup, block.parity);
+    while (read_clock() - begin < delay) continue;
     delay = 0;
 
     int key = work.first_tile * TILE_KEYS + 16 * (warp % 4) + lane / 4;  // and key + 8

@@ -65,9 +65,10 @@ Result<Bytes> GpuMachine::launch(const Experiment& experiment) {
   KernelSettings settings = kernel_settings(experiment);
   cuda::DevicePointer in = input->pointer(), out = output->pointer();
   void* arguments[] = {&map, &in, &out, &settings};
-  const auto code = driver->launch_kernel(kernel->function(), experiment.ctas, 1, 1, experiment.threads, 1, 1,
-                                          experiment.shared_bytes, nullptr, arguments, nullptr);
-  if (Status status = driver.check(code, "cuLaunchKernel"); !status) return status.error();
+  const LaunchShape shape{.grid_x = static_cast<int>(experiment.ctas),
+                          .num_threads = static_cast<int>(experiment.threads),
+                          .dynamic_shared_bytes = static_cast<int>(experiment.shared_bytes)};
+  if (Status status = kernel->enqueue(shape, nullptr, arguments); !status) return status.error();
   if (Status status = output->download(result); !status) return status.error();  // waits for the kernel
   for (const DeviceBuffer* buffer : {&*input, &*output})
     if (Status status = buffer->check_guard_zones(); !status) return status.error();
