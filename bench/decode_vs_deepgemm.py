@@ -2,13 +2,14 @@
 """Paged decode on one Hopper GPU, side by side with DeepGEMM's fp8_paged_mqa_logits: same process, same
 inputs, rounds alternating, fused pages of 64 keys in random order, depth 128, f32 scores.
 
-    decode_vs_deepgemm.py [--mlaindex PATH] [--shapes B,N,H,CONTEXT ...] [--rounds 5] [--samples 9]
+    decode_vs_deepgemm.py [--mlaindex PATH] [--shapes B,N,H,CONTEXT ...] [--rounds 5] [--samples 9] [--cold] [--overlap]
 
 N is next_n. Contexts are CONTEXT for a batch of one, else uniform from 0.7 to 1.3 of it. Launches are
 replayed from CUDA graphs of 20, so the host's cost does not count; L2 is warm where the keys fit it. With --cold
 every launch of a graph reads another copy of the keys, as every layer of a model does, so that they do not.
 "deepgemm" is its scoring kernel alone, with its schedule given; "deepgemm+schedule" also launches what computes
-the schedule, as a step must whose lengths changed: once a step, for all layers. Ours has no such launch. GB/s counts keys, scales and scores once. The
+the schedule, as a step must whose lengths changed: once a step, for all layers. Ours has no such launch. --overlap lets launches
+of both start while the ones before them end (programmatic dependent launch). GB/s counts keys, scales and scores once. The
 share of the copy rate is that of a read of 4 GiB in the same run.
 
 Needs torch with CUDA and the deep_gemm package (its wheel, sgl-deep-gemm); without deep_gemm, or where
@@ -35,7 +36,7 @@ COLD_BYTES = 400 << 20  # several times L2
 NUM_SMS = torch.cuda.get_device_properties(0).multi_processor_count
 
 
-def ours(mlaindex, plan, next_n, heads, q, q_scale, pages, table, lens, width):
+def ours(mlaindex, plan, next_n, heads, q, q_scale, pages, table, lens, width, overlap):
     options = ["--arch", "sm_90a", "--heads", str(heads), "--depth", str(DEPTH), "--layout", "paged", "--page-size",
                str(PAGE), "--mask", "context"]
     if plan:
@@ -53,7 +54,7 @@ def ours(mlaindex, plan, next_n, heads, q, q_scale, pages, table, lens, width):
         tensor_map(q.data_ptr(), [DEPTH, heads, tokens], [DEPTH, heads * DEPTH], [DEPTH, padded_heads, columns // padded_heads]),
         tensor_map(pages.data_ptr(), [DEPTH, PAGE, pages.shape[0]], [DEPTH, PAGE_BYTES], [DEPTH, PAGE, 1]),
         tensor_map(pages.data_ptr() + PAGE * DEPTH, [PAGE, pages.shape[0]], [PAGE_BYTES], [PAGE, 1], F32, 0),
-        aligned(arguments))
+        aligned(arguments), overlap=overlap)
 
     def call():
         launch()
@@ -103,7 +104,7 @@ def compare(arguments, deep_gemm, rate, batch, next_n, heads, context):
         copies += [pages.clone() for _ in range(min(LAUNCHES, COLD_BYTES // pages.nbytes) - 1)]
     calls = {}
     for plan in plans:
-        of_copies = [ours(arguments.mlaindex, plan, next_n, heads, q, q_scale, copy, table, device_lens, columns) for copy in copies]
+        of_copies = [ours(arguments.mlaindex, plan, next_n, heads, q, q_scale, copy, table, device_lens, columns, arguments.overlap) for copy in copies]
         calls[of_copies[0].plan] = in_turn(of_copies)
     if deep_gemm and next_n <= 2:
         lens_2d = device_lens[:, None].expand(batch, next_n).contiguous()
@@ -151,11 +152,12 @@ def main():
     parser.add_argument("--shapes", nargs="+", default=SHAPES)
     parser.add_argument("--plans", nargs="+", help="plans to time; the ratio is that of the fastest (default: the default plan)")
     parser.add_argument("--cold", action="store_true", help="keys that are not in L2")
+    parser.add_argument("--overlap", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--samples", type=int, default=9)
     arguments = parser.parse_args()
     torch.zeros(1, device="cuda")
-    deep_gemm = peer()
+    deep_gemm = peer(arguments.overlap)
     rate = read_rate()
     print(f"read rate {rate / 1e9:.0f} GB/s")
     ratios = []

@@ -13,6 +13,17 @@ U8, F32 = 0, 7  # CUtensorMapDataType
 ROW_SWIZZLE = 3  # 128 bytes
 
 
+class LaunchAttribute(ctypes.Structure):
+    """CUlaunchAttribute. 6: programmatic stream serialization, the launch may start while the one before it ends."""
+    _fields_ = [("id", ctypes.c_int), ("padding", ctypes.c_int), ("value", ctypes.c_int), ("unused", ctypes.c_byte * 60)]
+
+
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig."""
+    _fields_ = [("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared_bytes", ctypes.c_uint),
+                ("stream", ctypes.c_void_p), ("attributes", ctypes.POINTER(LaunchAttribute)), ("num_attributes", ctypes.c_uint)]
+
+
 def check(result, call):
     if result != 0:
         name = ctypes.c_char_p()
@@ -60,17 +71,19 @@ class Kernel:
               "cuModuleGetFunction")
         check(cuda.cuFuncSetAttribute(self.function, 8, self.launch["dynamic_shared_bytes"]), "cuFuncSetAttribute")
 
-    def bind(self, *parameters):
-        """parameters: of aligned() and tensor_map(). A call launches on torch's current stream."""
+    def bind(self, *parameters, overlap=False):
+        """parameters: of aligned() and tensor_map(). A call launches on torch's current stream. overlap: the launch may
+        start while the one before it ends."""
         addresses = (ctypes.c_void_p * len(parameters))(*[address for _, address in parameters])
+        attribute = LaunchAttribute(6, 0, 1)
+        config = LaunchConfig((*self.launch["grid"], 1), (self.launch["num_threads"], 1, 1),
+                              self.launch["dynamic_shared_bytes"], None, ctypes.pointer(attribute), int(overlap))
 
         def call():
-            stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-            check(
-                cuda.cuLaunchKernel(self.function, *self.launch["grid"], 1, self.launch["num_threads"], 1, 1,
-                                    self.launch["dynamic_shared_bytes"], stream, addresses, None), "cuLaunchKernel")
+            config.stream = torch.cuda.current_stream().cuda_stream
+            check(cuda.cuLaunchKernelEx(ctypes.byref(config), self.function, addresses, None), "cuLaunchKernelEx")
 
-        call.keeps = parameters
+        call.keeps = parameters, attribute
         return call
 
 
@@ -108,12 +121,14 @@ def alternating_medians(timers, rounds, samples):
     return rounds_of
 
 
-def peer():
-    """The deep_gemm package, or None."""
+def peer(overlap=False):
+    """The deep_gemm package, or None. overlap: its launches may start while the ones before them end."""
     try:
         import deep_gemm
     except (ImportError, OSError) as error:
         print("deep_gemm is not usable:", error)
         deep_gemm = None
+    if deep_gemm and overlap:
+        deep_gemm.set_pdl(True)
     print(torch.cuda.get_device_name(), "torch", torch.__version__, "deep_gemm", getattr(deep_gemm, "__version__", None))
     return deep_gemm

@@ -3,7 +3,7 @@
 rounds alternating, warm L2, causal, depth 128, f32 scores, no clean pass.
 
     prefill_vs_deepgemm.py [--mlaindex PATH] [--shapes S,K,H[,B] ...] [--rounds 5] [--samples 9] [--fill] [--fold bf16]
-                           [--plans NAME ...] [--cublas]
+                           [--plans NAME ...] [--cublas] [--overlap]
 
 S tokens in all against K keys in all, H heads, of B requests (1) whose lengths are in the ratio 1 : 2 : ... : B.
 A sample is the replay of a CUDA graph of ten launches between two events, so that no launch waits for the host; a
@@ -13,7 +13,8 @@ weights are padded to 32 for it, before the clock starts. --fill times our kerne
 hidden slots as well. --fold bf16 takes our kernels whose head sum rounds to bf16. --plans times several plans; the
 ratio is that of the fastest, without it that of the plan that the shipped table routes to. --cublas times cuBLAS' FP8
 matrix product of 8192 x 8192 x 8192 (torch._scaled_mm, bf16 result) after the rounds of each shape, as the tensor core's
-roof: in the same rounds it would leave our kernel, which comes next, the clocks of a GPU at its power limit.
+roof: in the same rounds it would leave our kernel, which comes next, the clocks of a GPU at its power limit. --overlap lets
+launches of both start while the ones before them end (programmatic dependent launch).
 
 Needs torch with CUDA and the deep_gemm package (its wheel, sgl-deep-gemm); without deep_gemm only our
 times are printed. Our kernel is what `mlaindex compile --emit cubin` gives, launched as
@@ -41,7 +42,7 @@ def offsets_of(total, requests):
     return [total * (i * (i + 1) // 2) // parts for i in range(requests + 1)]
 
 
-def ours(mlaindex, plan, query_offsets, key_offsets, heads, q, q_scale, k, k_scale, fold, fill="none"):
+def ours(mlaindex, plan, query_offsets, key_offsets, heads, q, q_scale, k, k_scale, fold, overlap, fill="none"):
     """A call that launches our kernel and gives its scores. plan: None for the routed one."""
     tokens, keys, requests = query_offsets[-1], key_offsets[-1], len(query_offsets) - 1
     options = [
@@ -62,7 +63,7 @@ def ours(mlaindex, plan, query_offsets, key_offsets, heads, q, q_scale, k, k_sca
         tensor_map(q.data_ptr(), [DEPTH, 2, tokens, heads // 2], [DEPTH, heads * DEPTH, 2 * DEPTH],
                    [DEPTH, 2, 2 if padded_heads > 64 else 4, padded_heads // 2]),
         tensor_map(k.data_ptr(), [DEPTH, keys], [DEPTH], [DEPTH, kernel.launch["tile_keys"]]), aligned(bytes(128)),
-        aligned(arguments))
+        aligned(arguments), overlap=overlap)
 
     def call():
         launch()
@@ -120,7 +121,7 @@ def compare(arguments, deep_gemm, tokens, keys, heads, requests=1):
     k_scale = torch.rand(keys, device="cuda") + 0.5
     offsets = offsets_of(tokens, requests), offsets_of(keys, requests)
     start, end = visible_ranges(*offsets)
-    inputs = (*offsets, heads, q, q_scale, k, k_scale, arguments.fold)
+    inputs = (*offsets, heads, q, q_scale, k, k_scale, arguments.fold, arguments.overlap)
     calls = {}
     for plan in arguments.plans or [None]:
         call = ours(arguments.mlaindex, plan, *inputs)
@@ -170,10 +171,11 @@ def main():
     parser.add_argument("--fill", action="store_true")
     parser.add_argument("--plans", nargs="+", help="plans to time (default: the routed one)")
     parser.add_argument("--cublas", action="store_true")
+    parser.add_argument("--overlap", action="store_true")
     parser.add_argument("--fold", choices=("f32", "bf16"), default="f32")
     arguments = parser.parse_args()
     torch.zeros(1, device="cuda")
-    deep_gemm = peer()
+    deep_gemm = peer(arguments.overlap)
     ratios = []
     for shape in arguments.shapes:
         ratio = compare(arguments, deep_gemm, *map(int, shape.split(",")))

@@ -15,6 +15,7 @@
 #include "runtime/kernel_store.h"
 #include "tests/hardware/case_run.h"
 #include "tests/hardware/launch_cost.h"
+#include "tests/hardware/overlap_run.h"
 
 namespace mlaindex::hardware {
 namespace {
@@ -27,6 +28,7 @@ struct Settings {
   std::string fold = "f32";
   int device = 0;
   bool launch_cost = false;
+  bool overlap = false;
   bool time = false;
   CaseSettings of_case;
 };
@@ -96,6 +98,21 @@ int report_launch_cost(CudaDevice& device, KernelStore& store, const std::filesy
   return 0;
 }
 
+int run_overlaps(CudaDevice& device, KernelStore& store, const std::vector<std::filesystem::path>& files,
+                 const std::string& plan) {
+  int failures = 0;
+  for (const auto& file : files) {
+    auto input = tools::read_case(file, ScoreType::f32, Fill::none);
+    const auto difference = input ? run_overlapping(device, store, *input, plan) : Result<std::string>(input.error());
+    const std::string failure = difference ? *difference : difference.error().text();
+    if (failure.empty()) continue;
+    fmt::print("FAIL {} {}\n", file.stem().string(), failure);
+    ++failures;
+  }
+  fmt::print("{}: launches that overlap, {} files, {} failed\n", device.name(), files.size(), failures);
+  return failures == 0 ? 0 : 1;
+}
+
 int run(const Settings& settings) {
   const auto files = case_files(settings);
   if (!files) {
@@ -115,6 +132,7 @@ int run(const Settings& settings) {
     return 3;
   }
   if (settings.launch_cost) return report_launch_cost(**device, store, files->front());
+  if (settings.overlap) return run_overlaps(**device, store, *files, settings.of_case.plan);
   CaseSettings of_case = settings.of_case;
   of_case.timed_runs = settings.time ? timed_runs : 0;
   return run_cases(**device, *files, *fold, of_case);
@@ -133,6 +151,7 @@ int main(int argc, char** argv) {
   app.add_option("--plan", settings.of_case.plan, "Plan to run instead of the default");
   app.add_option("--repeats", settings.of_case.repeats, "Runs of each case that must agree in every bit");
   app.add_flag("--time", settings.time, "Also time each kernel: median of 25 launches");
+  app.add_flag("--overlap", settings.overlap, "Only check that launches which may overlap wait for each other");
   app.add_flag("--launch-cost", settings.launch_cost, "Only measure the host's cost of a launch, on the first case");
   try {
     app.parse(argc, argv);
