@@ -20,9 +20,9 @@ constexpr Gpu h200{
     .l2_bytes_per_us = 7.1e6,        // fitted
     .l2_bytes = 40e6,                // 50 MB, of which random pages find most
     .launch_us = 1.1,                // fitted
-    .start_clocks = 5900,            // fitted; by `clock` stamps 4500 to 5500 until the first MMA is complete
+    .start_clocks = 4200,            // fitted; by `clock` stamps 5100 to 6200 until the first tile is complete
     .start_clocks_paged = 4350,      // fitted; by `clock` stamps 1950 to 4550 with load
-    .start_clocks_resident = 2900,   // fitted to 416 launches below 5 us
+    .start_clocks_resident = 2500,   // fitted to 19 launches below 11 us
     .block_start_clocks = 320,       // fitted
     .dispatch = 1.48,                // fitted: wgmma's accumulators take register ports from the fold
     .overlap = 2.64,                 // fitted
@@ -42,9 +42,9 @@ constexpr Gpu b200{
     .l2_bytes_per_us = 7.7e6,        // the H200's per SM and clock
     .l2_bytes = 100e6,               // of 126 MB
     .launch_us = 1.1,                // the H200's
-    .start_clocks = 5900,            // the H200's
+    .start_clocks = 4200,            // the H200's
     .start_clocks_paged = 4350,      // the H200's
-    .start_clocks_resident = 2900,   // the H200's
+    .start_clocks_resident = 2500,   // the H200's
     .block_start_clocks = 320,       // the H200's
     .dispatch = 1,                   // assumed: accumulators are in tensor memory, so the fold has the register ports
     .overlap = 2.64,                 // the H200's

@@ -67,21 +67,18 @@ KERNEL_NAME(
     prefetch_tensor_map(q_map);
   }
   // By several warps, because one would take long.
-  const bool first_lane = lane_index() == 0;
-  if (warp < BLOCK_STAGES && first_lane) {
-    mbarrier_init(work_full + 8 * warp, 1);
-    mbarrier_init(weights_full + 8 * warp, 1);
-    mbarrier_init(q_full + 8 * warp, 1);
-    mbarrier_init(block_empty + 8 * warp, MATH_WARPS + 1);
-    mbarrier_init_fence();
-  }
-  if (warp < RESIDENT_TILES && first_lane) {
-    mbarrier_init(key_full + 8 * warp, 1);
-    mbarrier_init_fence();
-  }
-  if (warp < ACCUMULATOR_STAGES && first_lane) {
-    mbarrier_init(accumulator_full + 8 * warp, 1);
-    mbarrier_init(accumulator_empty + 8 * warp, MATH_WARPS);
+  if (lane_index() == 0) {
+    if (warp < BLOCK_STAGES) {
+      mbarrier_init(work_full + 8 * warp, 1);
+      mbarrier_init(weights_full + 8 * warp, 1);
+      mbarrier_init(q_full + 8 * warp, 1);
+      mbarrier_init(block_empty + 8 * warp, MATH_WARPS + 1);
+    }
+    if (warp < RESIDENT_TILES) mbarrier_init(key_full + 8 * warp, 1);
+    if (warp < ACCUMULATOR_STAGES) {
+      mbarrier_init(accumulator_full + 8 * warp, 1);
+      mbarrier_init(accumulator_empty + 8 * warp, MATH_WARPS);
+    }
     mbarrier_init_fence();
   }
   if (warp == MMA_WARP) {
@@ -161,7 +158,6 @@ KERNEL_NAME(
         }
       }
     } else if (warp == MMA_WARP) {
-      wait_for_earlier_launches();
       cta_barrier();
       tensor_memory_fence_after_barrier();
       const u32 accumulators = *tensor_memory_slot;

@@ -59,16 +59,14 @@ KERNEL_NAME(
     prefetch_tensor_map(q_map);
   }
   // By several warps, because one would take long.
-  const bool first_lane = lane_index() == 0;
-  if (warp < BLOCK_STAGES && first_lane) {
-    mbarrier_init(work_full + 8 * warp, 1);
-    mbarrier_init(weights_full + 8 * warp, 1);
-    mbarrier_init(q_full + 8 * warp, 1);
-    mbarrier_init(block_empty + 8 * warp, MATH_WARPS);
-    mbarrier_init_fence();
-  }
-  if (warp < RESIDENT_TILES && first_lane) {
-    mbarrier_init(key_full + 8 * warp, 1);
+  if (lane_index() == 0) {
+    if (warp < BLOCK_STAGES) {
+      mbarrier_init(work_full + 8 * warp, 1);
+      mbarrier_init(weights_full + 8 * warp, 1);
+      mbarrier_init(q_full + 8 * warp, 1);
+      mbarrier_init(block_empty + 8 * warp, MATH_WARPS);
+    }
+    if (warp < RESIDENT_TILES) mbarrier_init(key_full + 8 * warp, 1);
     mbarrier_init_fence();
   }
   if (warp >= MATH_WARPS) {
@@ -95,7 +93,6 @@ KERNEL_NAME(
         if (lane_index() == 0) mbarrier_arrive(work_full + 8 * block.stage);
       };
       const auto write_weights = [&] {
-        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
         weights.store(blocks[block.stage].weights);
         __syncwarp();
         if (lane_index() == 0) mbarrier_arrive(weights_full + 8 * block.stage);
@@ -119,7 +116,10 @@ KERNEL_NAME(
       if (warp != WEIGHTS_WARP) block.advance(BLOCK_STAGES);
       const int loads = walk_share(walk, args, [&](const Work& work, bool first_of_tile) {
         if (warp == WEIGHTS_WARP) {
-          if (has_weights) write_weights();
+          if (has_weights) {
+            mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+            write_weights();
+          }
           weights.load(work.first_token, args);
           has_weights = true;
           return;
@@ -148,7 +148,10 @@ KERNEL_NAME(
           block.advance(BLOCK_STAGES);
         }
       } else if (warp == WEIGHTS_WARP) {
-        if (has_weights) write_weights();
+        if (has_weights) {
+          mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+          write_weights();
+        }
       } else {
         wait_for_keys(key_full, loads - 1 & 1);
       }

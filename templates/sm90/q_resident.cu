@@ -74,20 +74,17 @@ KERNEL_NAME(
     prefetch_tensor_map(k_map);
   }
   // By several warps, because one would take as long as counting.
-  const bool first_lane = lane_index() == 0;
-  if (warp < KEY_STAGES && first_lane) {
-    mbarrier_init(key_full + 8 * warp, 1);
-    mbarrier_init(key_empty + 8 * warp, MATH_WARPS);
-    mbarrier_init_fence();
-  }
-  if (warp < 2 * MATH_WARPGROUPS && first_lane) {
-    mbarrier_init(q_full + 8 * warp, 1);
-    mbarrier_init_fence();
-  }
-  if (warp < 2 && first_lane) {
-    mbarrier_init(work_full + 8 * warp, 1);
-    mbarrier_init(weights_full + 8 * warp, 1);
-    mbarrier_init(block_empty + 8 * warp, MATH_WARPS);
+  if (lane_index() == 0) {
+    if (warp < KEY_STAGES) {
+      mbarrier_init(key_full + 8 * warp, 1);
+      mbarrier_init(key_empty + 8 * warp, MATH_WARPS);
+    }
+    if (warp < 2 * MATH_WARPGROUPS) mbarrier_init(q_full + 8 * warp, 1);
+    if (warp < 2) {
+      mbarrier_init(work_full + 8 * warp, 1);
+      mbarrier_init(weights_full + 8 * warp, 1);
+      mbarrier_init(block_empty + 8 * warp, MATH_WARPS);
+    }
     mbarrier_init_fence();
   }
   wait_for_earlier_launches();

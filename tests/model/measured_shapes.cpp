@@ -50,14 +50,13 @@ Spec spec_of(const MeasuredShape& shape) {
 
 const std::vector<MeasuredShape>& measured_shapes() {
   static const std::vector<MeasuredShape> shapes{
-      prefill(1024, 8192, 32, 54), prefill(1024, 8192, 64, 97), prefill(2048, 8192, 64, 187),
-      prefill(2048, 65536, 64, 1678), prefill(2048, 65536, 32, 909), prefill(8192, 8192, 64, 440),
-      prefill(8192, 65536, 64, 6500), prefill(8192, 65536, 32, 3486), prefill(4096, 131072, 64, 6902),
-      prefill(2048, 8192, 16, 54), prefill(2048, 8192, 8, 34), prefill(1, 8192, 64, 6.3), prefill(2, 32768, 64, 8.1),
-      prefill(32, 32768, 64, 17.6), prefill(64, 8192, 64, 11.3), prefill(128, 16384, 64, 29.6),
-      prefill(256, 4096, 64, 17.1), prefill(256, 4096, 32, 11.8), prefill(512, 1024, 64, 10.1),
-      prefill(512, 8192, 64, 52.9), prefill(1024, 1024, 64, 13.1), prefill(1024, 1024, 32, 9.8),
-      prefill(2048, 104448, 64, 2710), prefill(2048, 104448, 32, 1469), prefill(512, 262144, 64, 1780),
+      prefill(1024, 8192, 32, 53.5), prefill(1024, 8192, 64, 98.8), prefill(2048, 8192, 64, 182),
+      prefill(2048, 65536, 64, 1729), prefill(2048, 65536, 32, 915), prefill(8192, 8192, 64, 445),
+      prefill(8192, 65536, 64, 6603), prefill(8192, 65536, 32, 3531), prefill(4096, 131072, 64, 7098),
+      prefill(2048, 8192, 16, 53.5), prefill(2048, 8192, 8, 34.2), prefill(32, 32768, 64, 16.2),
+      prefill(64, 8192, 64, 10.0), prefill(128, 16384, 64, 28.7), prefill(256, 4096, 64, 16.2),
+      prefill(256, 4096, 32, 10.7), prefill(512, 1024, 64, 9.5), prefill(512, 8192, 64, 52.2),
+      prefill(1024, 1024, 64, 12.2), prefill(2048, 104448, 64, 2770), prefill(512, 262144, 64, 1791),
       decode(1, 1, 8192, 64, 3.42), decode(1, 1, 65536, 64, 5.00), decode(1, 1, 131072, 64, 6.00),
       decode(16, 1, 8192, 64, 6.48), decode(64, 1, 8192, 64, 22.5), decode(64, 2, 8192, 64, 26.0),
       decode(64, 1, 65536, 64, 138.6), decode(64, 2, 65536, 64, 167.6), decode(256, 1, 8192, 64, 74.5),

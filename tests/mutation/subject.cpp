@@ -37,7 +37,7 @@ std::vector<ProblemRequest> paged_requests() {
 }
 
 // In the largest problem keys are loaded anew twice for many blocks, whose 15 pieces of work, of one to four subtiles, go
-// round the ring of blocks three times and end in its last stage. Others: no key is visible; a single block sees none of the
+// round the ring of blocks three times and end in its last stage; the first one sees no key. Others: no key is visible; a single block sees none of the
 // first keys; two tiles of which only the last subtile is seen, so that nobody waits for the others but who has asked for
 // them; eight pieces of work of which the second takes longer than those after it.
 std::vector<ProblemRequest> k_resident_requests(const Plan& plan, tools::CaseRequest few, tools::CaseRequest many) {
@@ -64,7 +64,7 @@ std::vector<ProblemRequest> k_resident_requests(const Plan& plan, tools::CaseReq
             {3 * subtile + 5, tile + subtile},
             {5, subtile},
             {2 * subtile, many.num_keys},
-            {2 * tile - 9, 2 * tile + subtile},
+            {2 * tile, 2 * tile + subtile},
             {2 * tile, many.num_keys},
             {2 * tile + subtile, 2 * tile + 2 * subtile},
             {2 * tile - subtile, 2 * tile + 30},

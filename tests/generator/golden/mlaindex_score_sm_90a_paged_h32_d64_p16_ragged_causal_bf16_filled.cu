@@ -789,11 +789,14 @@ mlaindex_score_sm_90a_paged_h32_d64_p16_ragged_causal_bf16_filled(
     mbarrier_init(key_empty + 8 * warp, MATH_WARPS);
     mbarrier_init_fence();
   }
-  if (warp < 2 && first_lane) {
-    mbarrier_init(work_full + 8 * warp, 1);
-    mbarrier_init(weights_full + 8 * warp, 1);
-    mbarrier_init(q_full + 8 * warp, 1);
-    mbarrier_init(block_empty + 8 * warp, MATH_WARPS + 1);
+  if (warp == FILL_WARP && first_lane) {
+#pragma unroll 1
+    for (int stage = 0; stage < 2; ++stage) {
+      mbarrier_init(work_full + 8 * stage, 1);
+      mbarrier_init(weights_full + 8 * stage, 1);
+      mbarrier_init(q_full + 8 * stage, 1);
+      mbarrier_init(block_empty + 8 * stage, MATH_WARPS + 1);
+    }
     mbarrier_init_fence();
   }
   if (warp == QUERY_WARP) {
