@@ -84,7 +84,6 @@ KERNEL_NAME(
   if (warp == MMA_WARP) {
     tensor_memory_allocate(shared_address(tensor_memory_slot), TENSOR_MEMORY_COLUMNS);
     tensor_memory_fence_before_barrier();
-    let_next_launch_start();
   }
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");

@@ -139,7 +139,6 @@ std::vector<Mutation> moved_instructions() {
       hoisted("slot released before it is full", is_arrive, closest_before(is_wait)),
       {"griddepcontrol.wait at the end", each(is_launch_wait),
        [](Editor& editor, std::uint32_t index) { editor.move(index, static_cast<std::uint32_t>(editor.entry().instructions.size()) - 1); }},
-      move_up("next launch let start before the allocation", is_launch_signal, closest_before(is_alloc)),
       move_up("permit relinquished before the allocation", is_relinquish, closest_before(is_alloc)),
       hoisted("tensor memory freed before the barrier", is_dealloc, closest_before(is_cta_barrier)),
   };

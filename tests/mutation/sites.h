@@ -37,7 +37,6 @@ inline bool is_tma(const ptx::Instruction& i) { return ptx::is_tma_load(i); }
 inline bool is_warp_barrier(const ptx::Instruction& i) { return ptx::is(i, "bar", "warp"); }
 inline bool is_elect(const ptx::Instruction& i) { return ptx::is(i, "elect", "sync"); }
 inline bool is_launch_wait(const ptx::Instruction& i) { return ptx::is(i, "griddepcontrol", "wait"); }
-inline bool is_launch_signal(const ptx::Instruction& i) { return ptx::is(i, "griddepcontrol", "launch_dependents"); }
 inline bool is_setmaxnreg(const ptx::Instruction& i) { return i.opcode.name == "setmaxnreg"; }
 
 // Sites that are all instructions of a kind.

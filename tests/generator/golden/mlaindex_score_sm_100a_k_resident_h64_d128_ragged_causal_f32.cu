@@ -129,9 +129,9 @@ static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has th
 // Launches that overlap: a launch that allows it (programmatic stream serialization) may start on SMs which the launch
 // before it has left or does not use, while that one still runs. Without that, both do nothing.
 
-// Until then no thread touches memory that another launch may use: all launches before this one are complete, and what
-// they wrote is visible. Every thread waits, so that this launch cannot be complete before those are: the next one, which
-// waits for this one only, relies on it.
+// Before it touches global memory a thread waits until all launches before this one are complete, and what they wrote is
+// visible. Some threads of every CTA do, so that this launch cannot be complete before those are: the next one, which waits
+// for this one only, relies on it.
 __device__ __forceinline__ void wait_for_earlier_launches() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 // The next launch may start as soon as every CTA has come here. It finds no tensor memory where a CTA of this launch still
@@ -956,27 +956,23 @@ mlaindex_score_sm_100a_k_resident_h64_d128_ragged_causal_f32(
     prefetch_tensor_map(q_map);
   }
   // By several warps, because one would take long.
-  const bool first_lane = lane_index() == 0;
-  if (warp < BLOCK_STAGES && first_lane) {
-    mbarrier_init(work_full + 8 * warp, 1);
-    mbarrier_init(weights_full + 8 * warp, 1);
-    mbarrier_init(q_full + 8 * warp, 1);
-    mbarrier_init(block_empty + 8 * warp, MATH_WARPS + 1);
-    mbarrier_init_fence();
-  }
-  if (warp < RESIDENT_TILES && first_lane) {
-    mbarrier_init(key_full + 8 * warp, 1);
-    mbarrier_init_fence();
-  }
-  if (warp < ACCUMULATOR_STAGES && first_lane) {
-    mbarrier_init(accumulator_full + 8 * warp, 1);
-    mbarrier_init(accumulator_empty + 8 * warp, MATH_WARPS);
+  if (lane_index() == 0) {
+    if (warp < BLOCK_STAGES) {
+      mbarrier_init(work_full + 8 * warp, 1);
+      mbarrier_init(weights_full + 8 * warp, 1);
+      mbarrier_init(q_full + 8 * warp, 1);
+      mbarrier_init(block_empty + 8 * warp, MATH_WARPS + 1);
+    }
+    if (warp < RESIDENT_TILES) mbarrier_init(key_full + 8 * warp, 1);
+    if (warp < ACCUMULATOR_STAGES) {
+      mbarrier_init(accumulator_full + 8 * warp, 1);
+      mbarrier_init(accumulator_empty + 8 * warp, MATH_WARPS);
+    }
     mbarrier_init_fence();
   }
   if (warp == MMA_WARP) {
     tensor_memory_allocate(shared_address(tensor_memory_slot), TENSOR_MEMORY_COLUMNS);
     tensor_memory_fence_before_barrier();
-    let_next_launch_start();
   }
   if (warp >= MATH_WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS) : "memory");
@@ -1050,7 +1046,6 @@ mlaindex_score_sm_100a_k_resident_h64_d128_ragged_causal_f32(
         }
       }
     } else if (warp == MMA_WARP) {
-      wait_for_earlier_launches();
       cta_barrier();
       tensor_memory_fence_after_barrier();
       const u32 accumulators = *tensor_memory_slot;

@@ -123,9 +123,9 @@ static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has th
 // Launches that overlap: a launch that allows it (programmatic stream serialization) may start on SMs which the launch
 // before it has left or does not use, while that one still runs. Without that, both do nothing.
 
-// Until then no thread touches memory that another launch may use: all launches before this one are complete, and what
-// they wrote is visible. Every thread waits, so that this launch cannot be complete before those are: the next one, which
-// waits for this one only, relies on it.
+// Before it touches global memory a thread waits until all launches before this one are complete, and what they wrote is
+// visible. Some threads of every CTA do, so that this launch cannot be complete before those are: the next one, which waits
+// for this one only, relies on it.
 __device__ __forceinline__ void wait_for_earlier_launches() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 // The next launch may start as soon as every CTA has come here. It finds no tensor memory where a CTA of this launch still
@@ -864,16 +864,14 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
     prefetch_tensor_map(q_map);
   }
   // By several warps, because one would take long.
-  const bool first_lane = lane_index() == 0;
-  if (warp < BLOCK_STAGES && first_lane) {
-    mbarrier_init(work_full + 8 * warp, 1);
-    mbarrier_init(weights_full + 8 * warp, 1);
-    mbarrier_init(q_full + 8 * warp, 1);
-    mbarrier_init(block_empty + 8 * warp, MATH_WARPS);
-    mbarrier_init_fence();
-  }
-  if (warp < RESIDENT_TILES && first_lane) {
-    mbarrier_init(key_full + 8 * warp, 1);
+  if (lane_index() == 0) {
+    if (warp < BLOCK_STAGES) {
+      mbarrier_init(work_full + 8 * warp, 1);
+      mbarrier_init(weights_full + 8 * warp, 1);
+      mbarrier_init(q_full + 8 * warp, 1);
+      mbarrier_init(block_empty + 8 * warp, MATH_WARPS);
+    }
+    if (warp < RESIDENT_TILES) mbarrier_init(key_full + 8 * warp, 1);
     mbarrier_init_fence();
   }
   if (warp >= MATH_WARPS) {
@@ -900,7 +898,6 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
         if (lane_index() == 0) mbarrier_arrive(work_full + 8 * block.stage);
       };
       const auto write_weights = [&] {
-        mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
         weights.store(blocks[block.stage].weights);
         __syncwarp();
         if (lane_index() == 0) mbarrier_arrive(weights_full + 8 * block.stage);
@@ -924,7 +921,10 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
       if (warp != WEIGHTS_WARP) block.advance(BLOCK_STAGES);
       const int loads = walk_share(walk, args, [&](const Work& work, bool first_of_tile) {
         if (warp == WEIGHTS_WARP) {
-          if (has_weights) write_weights();
+          if (has_weights) {
+            mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+            write_weights();
+          }
           weights.load(work.first_token, args);
           has_weights = true;
           return;
@@ -953,7 +953,10 @@ mlaindex_score_sm_90a_k_resident_h4_d32_ranges_bf16_filled(
           block.advance(BLOCK_STAGES);
         }
       } else if (warp == WEIGHTS_WARP) {
-        if (has_weights) write_weights();
+        if (has_weights) {
+          mbarrier_wait(block_empty + 8 * block.stage, block.parity ^ 1);
+          write_weights();
+        }
       } else {
         wait_for_keys(key_full, loads - 1 & 1);
       }

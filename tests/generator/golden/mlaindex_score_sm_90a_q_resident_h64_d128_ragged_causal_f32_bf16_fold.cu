@@ -130,9 +130,9 @@ static_assert(sizeof(ScoreArguments) == 80, "generator/kernel_arguments.h has th
 // Launches that overlap: a launch that allows it (programmatic stream serialization) may start on SMs which the launch
 // before it has left or does not use, while that one still runs. Without that, both do nothing.
 
-// Until then no thread touches memory that another launch may use: all launches before this one are complete, and what
-// they wrote is visible. Every thread waits, so that this launch cannot be complete before those are: the next one, which
-// waits for this one only, relies on it.
+// Before it touches global memory a thread waits until all launches before this one are complete, and what they wrote is
+// visible. Some threads of every CTA do, so that this launch cannot be complete before those are: the next one, which waits
+// for this one only, relies on it.
 __device__ __forceinline__ void wait_for_earlier_launches() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 // The next launch may start as soon as every CTA has come here. It finds no tensor memory where a CTA of this launch still
@@ -803,20 +803,17 @@ mlaindex_score_sm_90a_q_resident_h64_d128_ragged_causal_f32_bf16_fold(
     prefetch_tensor_map(k_map);
   }
   // By several warps, because one would take as long as counting.
-  const bool first_lane = lane_index() == 0;
-  if (warp < KEY_STAGES && first_lane) {
-    mbarrier_init(key_full + 8 * warp, 1);
-    mbarrier_init(key_empty + 8 * warp, MATH_WARPS);
-    mbarrier_init_fence();
-  }
-  if (warp < 2 * MATH_WARPGROUPS && first_lane) {
-    mbarrier_init(q_full + 8 * warp, 1);
-    mbarrier_init_fence();
-  }
-  if (warp < 2 && first_lane) {
-    mbarrier_init(work_full + 8 * warp, 1);
-    mbarrier_init(weights_full + 8 * warp, 1);
-    mbarrier_init(block_empty + 8 * warp, MATH_WARPS);
+  if (lane_index() == 0) {
+    if (warp < KEY_STAGES) {
+      mbarrier_init(key_full + 8 * warp, 1);
+      mbarrier_init(key_empty + 8 * warp, MATH_WARPS);
+    }
+    if (warp < 2 * MATH_WARPGROUPS) mbarrier_init(q_full + 8 * warp, 1);
+    if (warp < 2) {
+      mbarrier_init(work_full + 8 * warp, 1);
+      mbarrier_init(weights_full + 8 * warp, 1);
+      mbarrier_init(block_empty + 8 * warp, MATH_WARPS);
+    }
     mbarrier_init_fence();
   }
   wait_for_earlier_launches();
