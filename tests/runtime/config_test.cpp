@@ -79,6 +79,12 @@ TEST_CASE("config: folders for dumps and overrides, which must not be one") {
   CHECK_FALSE(read({{"MLAINDEX_JIT_DUMP_DIR", "/d"}, {"MLAINDEX_JIT_OVERRIDE_DIR", "/o/../d"}}).dumps());
 }
 
+TEST_CASE("config: launches overlap unless that is switched off") {
+  CHECK(read({}).overlap_launches);
+  CHECK(read({{"MLAINDEX_JIT_OVERLAP", "on"}}).overlap_launches);
+  CHECK_FALSE(read({{"MLAINDEX_JIT_OVERLAP", "off"}}).overlap_launches);
+}
+
 TEST_CASE("config: a bad value is a warning and leaves the default") {
   const Config config = read({{"MLAINDEX_JIT_CACHE", "maybe"}, {"MLAINDEX_JIT_LOG", "LOUD"}});
   CHECK(config.cache_enabled);
@@ -112,7 +118,7 @@ TEST_CASE("config: the nearest name is the one with the fewest edits") {
 
 TEST_CASE("config: describe names every variable and the values in effect") {
   const std::vector<ConfigRow> rows = describe(read({{"MLAINDEX_JIT_LOG", "info"}}));
-  REQUIRE(rows.size() == 11);
+  REQUIRE(rows.size() == 12);
   for (const ConfigRow& row : rows) {
     CHECK(row.variable.starts_with("MLAINDEX_JIT_"));
     CHECK_FALSE(row.meaning.empty());
@@ -124,5 +130,5 @@ TEST_CASE("config: describe names every variable and the values in effect") {
 
 TEST_CASE("config: that of this process is read without a warning about its own names") {
   const Config config = config_from_environment();
-  CHECK(describe(config).size() == 11);
+  CHECK(describe(config).size() == 12);
 }
