@@ -205,7 +205,8 @@ void Cluster::check_exit() {
     const auto waited = [](const auto& warp) { return warp->earlier_launches_done != 0; };
     if (launch.program.waits_for_launches && std::none_of(cta->warps.begin(), cta->warps.end(), waited))
       cta->report(FaultKind::launch_overlap, false, nullptr,
-                  "the CTA ended without waiting for earlier launches: the next one, which waits for this one, could begin before those are complete");
+                  "the CTA ended without waiting for earlier launches: the next one, which waits for this one, could begin "
+                  "before those are complete");
     if (const std::uint32_t columns = cta->tensor.allocated_columns(); columns != 0)
       cta->report(FaultKind::tensor_memory_leak, false, nullptr,
                   std::to_string(columns) + " columns of tensor memory were not deallocated");

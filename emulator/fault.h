@@ -25,7 +25,7 @@ enum class FaultKind : std::uint8_t {
   register_pool,         // setmaxnreg against the registers the CTA owns
   tensor_memory_leak,
   unfinished_work,       // the CTA ended with asynchronous work outstanding
-  launch_overlap,        // what is left of one launch and begun of the next meets: see docs/emulator.md
+  launch_overlap,        // something that goes wrong only where launches overlap: see docs/emulator.md
   trap,
   step_limit,
 };

@@ -73,7 +73,8 @@ Location locate(Execution& x, Space space, std::uint64_t address, unsigned lane,
 
 void check_launch_order(Execution& x, unsigned lane) {
   if (!x.cluster().launch.program.waits_for_launches || (x.warp.earlier_launches_done >> lane & 1) != 0) return;
-  x.hazard(FaultKind::launch_overlap, "global memory is touched" + lane_text(lane) + ", by a thread that has not waited for earlier launches: griddepcontrol.wait");
+  x.hazard(FaultKind::launch_overlap, "global memory is touched" + lane_text(lane) +
+                                          ", by a thread that has not waited for earlier launches: griddepcontrol.wait");
 }
 
 void note_read(Execution& x, const Location& at, std::uint32_t bytes) {

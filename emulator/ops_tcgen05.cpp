@@ -27,7 +27,8 @@ Step allocate(Execution& x) {
   std::uint32_t at = 0;
   if (!own_shared(x, x.address(x.in.addresses[0], 0), 4, 4, at)) return Step::fatal;
   if (x.cta().next_launch_may_start)
-    x.hazard(FaultKind::launch_overlap, "tensor memory is allocated after griddepcontrol.launch_dependents: the next launch may have taken it, and waits for this one");
+    x.hazard(FaultKind::launch_overlap, "tensor memory is allocated after griddepcontrol.launch_dependents: the next launch "
+                                        "may have taken it, and waits for this one");
   const auto address = x.cta().tensor.allocate(columns[0]);
   if (!address.ok()) return x.fault(FaultKind::illegal_operand, address.error().text());
   if (!*address) return x.block(WaitKind::tensor_allocation, columns[0]);
